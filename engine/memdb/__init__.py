@@ -1,0 +1,21 @@
+"""memdb: the long-term memory of an AI agent in one SQLite file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from memdb.store import Store, open
+
+__all__ = ["Store", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    # Reading the version or an error class must not load the engine.
+    if name in ("open", "Store"):
+        import memdb.store as store  # noqa: PLC0415
+
+        return getattr(store, name)
+    raise AttributeError(f"module 'memdb' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The lowest floor: storage, journal, text, settings, embedding. It knows nothing of memories."""

@@ -1,0 +1,1 @@
+"""What the store is about: memory files, links, clusters, the base graph."""

@@ -1,0 +1,1 @@
+"""One verb each: sync, rebuild, save, recall, cascade, forget, inspect."""
