@@ -1,1 +1,1 @@
-"""The `memdb` command."""
+"""The `memdb` command: parse, call the engine, print."""

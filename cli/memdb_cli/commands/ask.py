@@ -1,0 +1,153 @@
+"""recall and cascade: which memories belong in the next prompt, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from memdb.errors import UsageError
+
+from memdb_cli import screen, shapes
+from memdb_cli.app import section
+from memdb_cli.hits import print_answer, remarks
+from memdb_cli.options import AsJson, Database, Hops, Limit, Root, Tags, Types, notes
+from memdb_cli.session import open_store, read_stdin
+
+commands = section()
+
+
+class Format(StrEnum):
+    """For people, for programs, for a prompt."""
+
+    table = "table"
+    json = "json"
+    prompt = "prompt"
+
+
+Day = Annotated[
+    str | None, typer.Option(metavar="DATE", help="As 2026, 2026-05 or 2026-05-01.", show_default=False)
+]
+
+
+@commands.command(
+    epilog=notes(
+        'memdb recall "which database do we use for staging"',
+        'memdb recall "how do we deploy" --type project --since 2026 --explain',
+        'memdb recall "style of answers" --format prompt --budget 2000',
+        "memdb recall - < question.txt",
+        "memdb recall -- -Xmx heap size",
+        exits="0 also when nothing was found (it says why), 2 for a bad date or limit, 3 without a store.",
+    )
+)
+def recall(
+    question: Annotated[
+        list[str], typer.Argument(metavar="QUESTION", help="Any text; - reads it from standard input.")
+    ],
+    *,
+    limit: Limit = 8,
+    types: Types = None,
+    tags: Tags = None,
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="GLOB", help="Only files that match, as 'project/*'.")
+    ] = None,
+    since: Day = None,
+    until: Day = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE", help="Only what was valid on that day.", show_default=False),
+    ] = None,
+    hops: Hops = 2,
+    vector: Annotated[bool, typer.Option("--vector/--no-vector", help="Search by meaning.")] = True,
+    keyword: Annotated[bool, typer.Option("--keyword/--no-keyword", help="Search by words.")] = True,
+    sync: Annotated[
+        bool, typer.Option("--sync/--no-sync", help="Bring the index up to the files first.")
+    ] = True,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the SQL with its values, to run by hand.")
+    ] = False,
+    format: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.table,
+    budget: Annotated[
+        int, typer.Option("--budget", metavar="BYTES", help="The most bytes of --format prompt.")
+    ] = 4096,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show all figures and the path of every hit.")
+    ] = False,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what answers a question, and why it was found.
+
+    Every hit says which arms found it, or the path from one that they found.
+    """
+    from memdb.services.recall import Filters
+
+    query = read_stdin().rstrip("\r\n") if question == ["-"] else " ".join(question)
+    filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of)
+    arms = [name for name, wanted in (("vector", vector), ("keyword", keyword)) if wanted]
+    with open_store(root, database) as store:
+        if sql:
+            statement = store.recall_sql(query, limit=limit, filters=filters, hops=hops, arms=arms)
+            if as_json:
+                screen.as_json({"sql": statement})
+            else:
+                screen.write(statement)
+            return
+        answer = store.recall(query, limit=limit, filters=filters, hops=hops, arms=arms, sync_first=sync)
+        if as_json or format is Format.json:
+            screen.as_json(shapes.recall(answer))
+        elif format is Format.prompt:
+            block = store.prompt_block(answer, budget)
+            if block:
+                screen.write(block.rstrip("\n") + "\n")
+            else:
+                screen.note(answer.empty_message or f"Nothing fits into {budget} bytes.")
+            for remark in remarks(answer):
+                screen.note(remark)
+        else:
+            print_answer(answer, explain)
+
+
+@commands.command(
+    epilog=notes(
+        "memdb cascade --seed feedback/prefers-tables=0.71",
+        "memdb cascade --seed tag:style=1 --hops 1",
+        exits="2 for a seed that is not ID=SCORE with a score of 0 to 1, 3 for an id that is not there.",
+    )
+)
+def cascade(
+    seeds: Annotated[
+        list[str],
+        typer.Option("--seed", metavar="ID=SCORE", help="Where the walk starts; repeat for several."),
+    ],
+    *,
+    limit: Limit = 8,
+    hops: Hops = 2,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the path of every hit.")] = False,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Walk the graph alone, from nodes with given scores. Tags are tag:NAME, memories type/name."""
+    given = dict(parse_seed(seed) for seed in seeds)
+    with open_store(root, database) as store:
+        answer = store.cascade(given, limit=limit, hops=hops)
+        if as_json:
+            screen.as_json(shapes.recall(answer))
+        else:
+            print_answer(answer, explain)
+
+
+def parse_seed(written: str) -> tuple[str, float]:
+    """Split `ID=SCORE` at the last `=`: an id may hold one. Raises UsageError."""
+    key, equals, score = written.rpartition("=")
+    try:
+        if not equals or not key:
+            raise ValueError
+        return key, float(score)
+    except ValueError:
+        raise UsageError(
+            f"--seed is {written!r}.",
+            hint="Write --seed ID=SCORE, for example --seed feedback/prefers-tables=0.71.",
+        ) from None

@@ -1,0 +1,184 @@
+"""save, edit, forget: the commands that change a user's file, one at a time and only when asked."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from memdb.errors import NotFound, Refused
+
+from memdb_cli import screen
+from memdb_cli.app import section
+from memdb_cli.options import (
+    Aliases,
+    AsJson,
+    Body,
+    BodyFile,
+    Database,
+    Description,
+    Expect,
+    Memory,
+    NewTags,
+    Root,
+    Set,
+    Supersedes,
+    Unset,
+    notes,
+)
+from memdb_cli.session import given_body, given_fields, open_store
+
+if TYPE_CHECKING:
+    from memdb import Store
+    from memdb.services.saving import Saved
+
+commands = section()
+
+
+def _print_saved(saved: Saved, as_json: bool) -> None:
+    if as_json:
+        screen.as_json(asdict(saved))
+        return
+    what = "created" if saved.created else "updated" if saved.changed else "unchanged"
+    screen.lines([[(f"{what} ", "green" if saved.changed else ""), (screen.cell(saved.id), "cyan"),
+                   (f"  ({screen.cell(saved.file)})", "dim")]])  # fmt: skip
+
+
+@commands.command(
+    epilog=notes(
+        'memdb save feedback/prefers-tables --tag style --body "Tables for comparisons."',
+        "memdb save project/plan --file plan.md --supersedes project/old-plan",
+        "git log -1 | memdb save episode/last-commit --body -",
+        exits="2 for an id that cannot be a file name, 4 for a text that looks like a credential or a file"
+        " that changed since --expect, 6 when the folder takes no write.",
+    )
+)
+def save(
+    memory: Annotated[str, typer.Argument(metavar="TYPE/NAME", help="The memory's id; TYPE is its folder.")],
+    *,
+    body: Body = None,
+    file: BodyFile = None,
+    description: Description = None,
+    tags: NewTags = None,
+    supersedes: Supersedes = None,
+    aliases: Aliases = None,
+    fields: Set = None,
+    removed: Unset = None,
+    expect: Expect = None,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a memory, or change one. What is not given stays as it is.
+
+    Standard input is read with `--body -` alone, never for being there.
+    """
+    text = given_body(body, file)
+    changed = given_fields(fields, removed)
+    with open_store(root, database) as store:
+        saved = store.save(
+            memory,
+            text,
+            description=description,
+            tags=tags or None,
+            supersedes=supersedes or None,
+            aliases=aliases or None,
+            fields=changed,
+            expected_sha256=expect,
+        )
+        _print_saved(saved, as_json)
+
+
+@commands.command(
+    epilog=notes(
+        "memdb edit prefers-tables",
+        "memdb edit feedback/prefers-tables --set valid_to=2026-12-31 --unset draft",
+        exits="3 for no such memory, 4 when the file changed meanwhile (your edit is kept, it says where).",
+    )
+)
+def edit(
+    memory: Memory,
+    *,
+    body: Body = None,
+    file: BodyFile = None,
+    description: Description = None,
+    tags: NewTags = None,
+    supersedes: Supersedes = None,
+    aliases: Aliases = None,
+    fields: Set = None,
+    removed: Unset = None,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Edit a memory in $VISUAL or $EDITOR, or by options. It never replaces a file that changed meanwhile."""
+    text = given_body(body, file)
+    changes: dict[str, Any] = {
+        "description": description,
+        "tags": tags or None,
+        "supersedes": supersedes or None,
+        "aliases": aliases or None,
+        "fields": given_fields(fields, removed) or None,
+    }
+    with open_store(root, database) as store:
+        shown = store.show(memory)
+        if text is None and not any(value is not None for value in changes.values()):
+            from memdb_cli.editor import edit_file
+
+            saved = edit_file(store, shown)
+        else:
+            saved = store.save(shown.id, text, **changes)
+        _print_saved(saved, as_json)
+
+
+@commands.command(
+    epilog=notes(
+        "memdb forget project/old-plan",
+        "memdb forget project/old-plan --yes",
+        exits="3 for no such memory, 4 without --yes where nobody can be asked.",
+    )
+)
+def forget(
+    memory: Memory,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a memory for good. Its file goes, and every trace of its text in the store.
+
+    This cannot be undone. Copies that other programs made (version control, backups, synced folders)
+    are not reached.
+    """
+    with open_store(root, database) as store:
+        if not yes:
+            _ask(store, memory, as_json)
+        gone = store.forget(memory)
+        if as_json:
+            screen.as_json(asdict(gone))
+            return
+        went = f"{gone.file or 'no file'}, {gone.versions} earlier versions, {gone.vectors} vectors"
+        screen.lines(
+            [[("forgot ", "red"), (screen.cell(gone.id), "cyan"), (f"  ({screen.cell(went)})", "dim")]]
+        )
+        if gone.unresolved:
+            screen.note(f"note: these link to it and lead nowhere now: {', '.join(gone.unresolved)}")
+        screen.note("note: copies in version control, backups or synced folders are not reached.")
+
+
+def _ask(store: Store, memory: str, as_json: bool) -> None:
+    """Have the person confirm. Raises Refused where nobody can, or who is asked says no."""
+    try:
+        shown = store.show(memory)
+        what = f"{shown.id} ({shown.file}, {shown.versions} earlier versions)"
+    except NotFound:
+        versions = len(store.history(memory))  # a file that is gone; raises where there never was one
+        what = f"{memory} ({versions} earlier versions)"
+    if as_json or not sys.stdin.isatty():
+        raise Refused(f"Forgetting {what} cannot be undone.", hint="Add --yes to do it.")
+    screen.note(f"This deletes {what} and cannot be undone.")
+    screen.note("Copies in version control, backups or synced folders are not reached.")
+    print("Forget it? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused("Nothing was forgotten.")

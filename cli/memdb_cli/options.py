@@ -1,0 +1,134 @@
+"""Options and help texts that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXIT_CODES = {
+    0: "done",
+    1: "an error, or a check that failed",
+    2: "the command line does not fit",
+    3: "no such memory, version or store",
+    4: "refused, to keep something safe",
+    5: "the folder or the database cannot be read",
+    6: "the folder or the disk takes no write",
+    7: "the embedding model is not available",
+    8: "another process holds the store",
+    130: "interrupted with Ctrl-C",
+}
+"""What the exit codes of `memdb.errors` mean, as the help of the program lists them."""
+
+
+def notes(*examples: str, exits: str = "") -> str:
+    """The end of a command's help: an example block, and its exit codes where they matter."""
+    # A line of "\b" alone keeps the lines below it from being wrapped.
+    blocks = ["\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)]
+    if exits:
+        blocks.append(f"Exit codes: {exits}")
+    return "\n\n".join(blocks)
+
+
+def exit_code_list() -> str:
+    """All exit codes as a block of help."""
+    return "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+def _or_before(context: typer.Context, name: str, value: object) -> object:
+    """The option as given after the command, else as given before it."""
+    return value or context.find_root().params.get(name)
+
+
+def _root(context: typer.Context, value: Path | None) -> object:
+    return _or_before(context, "root", value)
+
+
+def _database(context: typer.Context, value: Path | None) -> object:
+    return _or_before(context, "database", value)
+
+
+def _as_json(context: typer.Context, value: bool) -> object:
+    return bool(_or_before(context, "as_json", value))
+
+
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root",
+        metavar="FOLDER",
+        help="The store's folder. [default: MEMDB_ROOT, the nearest one upward with .memdb, one of yours]",
+        callback=_root,
+        show_default=False,
+    ),
+]
+Database = Annotated[
+    Path | None,
+    typer.Option(
+        "--db",
+        metavar="FILE",
+        help="The database file. [default: MEMDB_DB, .memdb/memory.db in the root]",
+        callback=_database,
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_as_json)]
+
+Memory = Annotated[
+    str, typer.Argument(metavar="MEMORY", help="An id (type/name), a name, an alias or a path.")
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--type", metavar="TYPE", help="Only this type; repeat for any of several."),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Only with this tag; repeat for all of several."),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="The most results.")]
+Hops = Annotated[int, typer.Option("--hops", metavar="N", help="Edges that the walk may follow.")]
+
+Body = Annotated[
+    str | None,
+    typer.Option(
+        "--body", metavar="TEXT", help="The text; - reads it from standard input.", show_default=False
+    ),
+]
+BodyFile = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="Take the text from this file.", show_default=False),
+]
+Description = Annotated[
+    str | None,
+    typer.Option(
+        "--description", metavar="TEXT", help="What the memory says, in a line.", show_default=False
+    ),
+]
+NewTags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="TAG", help="Its tags, in place of those it has; repeat.")
+]
+Supersedes = Annotated[
+    list[str] | None,
+    typer.Option("--supersedes", metavar="MEMORY", help="The memories that this one replaces; repeat."),
+]
+Aliases = Annotated[
+    list[str] | None,
+    typer.Option("--alias", metavar="NAME", help="Its other names, in place of those it has; repeat."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any other frontmatter key; repeat."),
+]
+Unset = Annotated[
+    list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a frontmatter key; repeat.")
+]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        "--expect",
+        metavar="SHA256",
+        help="Refuse if the file's bytes are not these any more.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,99 @@
+"""From options to an open store, and text from the outside."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memdb.errors import NotFound, SecretFound, UsageError
+
+from memdb_cli import screen
+
+if TYPE_CHECKING:
+    from memdb import Store
+
+
+@contextmanager
+def open_store(root: Path | None, database: Path | None) -> Iterator[Store]:
+    """The store that the options name, closed at the end; says so where it had to be rebuilt."""
+    import memdb
+
+    store = memdb.open(root, db=database)
+    with store:
+        yield store
+        if store.damage:
+            screen.note(f"note: the database was rebuilt from the files: {store.damage}")
+
+
+def read_text(file: Path) -> str:
+    """A file's text in whatever encoding it has. Raises NotFound, UsageError."""
+    from memdb.base.text import decode
+
+    try:
+        return decode(file.read_bytes()).text
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {file}.") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def read_stdin() -> str:
+    """All of standard input, in whatever encoding it has."""
+    from memdb.base.text import decode
+
+    binary = getattr(sys.stdin, "buffer", None)
+    return decode(binary.read()).text if binary is not None else sys.stdin.read()
+
+
+def given_body(body: str | None, file: Path | None) -> str | None:
+    """The text that --body or --file name; None where neither was given."""
+    if body is not None and file is not None:
+        raise UsageError("--body and --file both give the text.", hint="Leave one of them out.")
+    if file is not None:
+        return read_text(file)
+    return read_stdin() if body == "-" else body
+
+
+def given_fields(pairs: Sequence[str] | None, removed: Sequence[str] | None) -> dict[str, str | None]:
+    """Frontmatter keys from `KEY=VALUE` words, and None for those to remove. Raises UsageError."""
+    fields: dict[str, str | None] = dict.fromkeys(removed or ())
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(
+                f"--set is {pair!r}.", hint="Write --set KEY=VALUE, for example --set valid_to=2026-12-31."
+            )
+        fields[key.strip()] = value
+    return fields
+
+
+def file_bytes(store: Store, path: str) -> bytes:
+    """The bytes of a memory's file as they are now. Raises NotFound."""
+    from memdb.base import files
+
+    found = files.stat_file(store.place.root, path)
+    if found is None:
+        raise NotFound(
+            f"The file {path} is gone.", hint="Run `memdb sync`; `memdb history` shows what it said."
+        )
+    return files.read(store.place.root, found)
+
+
+def open_bytes(store: Store, path: str) -> bytes:
+    """The same, unless the text looks like a credential. Raises SecretFound."""
+    from memdb.base import secrets, text
+
+    data = file_bytes(store, path)
+    try:
+        found = secrets.find_secrets(text.decode(data).text)
+    except text.UndecodableText:
+        return data
+    if found:
+        raise SecretFound(
+            f"{path} is not shown: line {found[0].line} looks like a credential ({found[0].category}).",
+            hint=f"`memdb show` shows it with that part hidden. {secrets.advice(found[0].category)}",
+        )
+    return data

@@ -1,0 +1,253 @@
+"""The user's files: walking a root, reading, writing one file whole, and the lock of the one writer."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memdb.base.settings import FOLDER, Place
+from memdb.errors import Busy, NotWritable, StoreUnreadable
+
+MEMORY_SUFFIXES = (".md", ".markdown")
+"""What a memory file's name ends with, in any case."""
+
+TEMPORARY_SUFFIXES = (".tmp", ".swp", ".swx", ".swo", ".part", ".crdownload", "~")
+"""Names that editors and sync tools give to files that are not finished."""
+
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+"""Folders of programs, not of people; hidden folders are skipped too."""
+
+AGENT_FOLDER = ".claude"
+"""The one hidden folder that is entered: Claude Code keeps its memories in `memory` folders below it."""
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""A memory file larger than this is listed as a problem and not read: 16 MiB is a shelf of books."""
+
+LOCK_SECONDS = 30.0
+"""How long a writer waits for another one before it says Busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory file as the folder shows it."""
+
+    path: str  # relative to the root, with "/"; bytes that are no UTF-8 as \xNN
+    size: int  # bytes
+    mtime_ns: int
+    real: str  # the path for the operating system
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk saw: memory files by path, what was left out and why, what could not be read."""
+
+    files: dict[str, Found] = field(default_factory=dict)
+    ignored: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+def storable(name: str) -> str:
+    r"""A file name as text that can be stored: a byte that is no UTF-8 is written `\xNN`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def is_memory_file(name: str) -> bool:
+    """Whether a file name is that of a memory: Markdown, not hidden, not a temporary or conflict copy."""
+    lower = name.lower()
+    if name.startswith((".", "~")) or lower.endswith(TEMPORARY_SUFFIXES) or ".sync-conflict-" in lower:
+        return False
+    return lower.endswith(MEMORY_SUFFIXES)
+
+
+def walk(root: Path) -> Walk:
+    """Every memory file under a root, in a fixed order whatever the file system's.
+
+    Links to folders are followed once; a loop is a problem. Raises StoreUnreadable when the root itself
+    cannot be listed: an index is never emptied because a disk was not there.
+    """
+    result = Walk()
+    try:
+        top = os.stat(root)
+    except OSError as error:
+        raise unreadable(root, error) from error
+    if not stat.S_ISDIR(top.st_mode):
+        raise StoreUnreadable(f"{root} is not a folder.", hint="Name the folder that holds the memories with --root.")
+    pending: list[tuple[str, str, bool, frozenset[tuple[int, int]]]] = [
+        (str(root), "", True, frozenset({(top.st_dev, top.st_ino)}))
+    ]
+    while pending:
+        folder, prefix, wanted, above = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                listed = list(entries)
+        except OSError as error:
+            if not prefix:
+                raise unreadable(root, error) from error
+            if isinstance(error, FileNotFoundError):
+                continue  # gone while the walk ran
+            result.problems.append((storable(prefix.rstrip("/")), f"the folder cannot be read: {error.strerror}"))
+            continue
+        for entry in listed:
+            path = prefix + entry.name
+            try:
+                if entry.is_dir(follow_symlinks=True):
+                    _enter(entry, path, wanted, above, pending, result)
+                elif wanted and is_memory_file(entry.name):
+                    _take(entry, path, result)
+                elif wanted:
+                    result.ignored.append((storable(path), "not a Markdown file"))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                result.problems.append((storable(path), f"cannot be read: {error.strerror}"))
+    result.files = dict(sorted(result.files.items()))
+    result.ignored.sort()
+    result.problems.sort()
+    return result
+
+
+def unreadable(root: Path, error: OSError) -> StoreUnreadable:
+    """The error for a root that cannot be listed."""
+    return StoreUnreadable(
+        f"The folder {root} cannot be read: {error.strerror}.",
+        hint="Check that it exists, that its disk is mounted and that you may read it; the index was left as it is.",
+    )
+
+
+def _take(entry: os.DirEntry[str], path: str, result: Walk) -> None:
+    status = entry.stat(follow_symlinks=True)
+    if not stat.S_ISREG(status.st_mode):
+        result.problems.append((storable(path), "not a regular file"))
+        return
+    key = storable(path)
+    result.files[key] = Found(key, status.st_size, status.st_mtime_ns, path)
+
+
+def _enter(
+    entry: os.DirEntry[str],
+    path: str,
+    wanted: bool,
+    above: frozenset[tuple[int, int]],
+    pending: list[tuple[str, str, bool, frozenset[tuple[int, int]]]],
+    result: Walk,
+) -> None:
+    name = entry.name
+    if name == FOLDER:
+        return
+    if name in SKIPPED_FOLDERS or (name.startswith(".") and name != AGENT_FOLDER):
+        result.ignored.append((storable(path) + "/", "a hidden or program folder"))
+        return
+    # Device and file number tell a loop; only a link can make one.
+    status = os.stat(entry.path)
+    identity = (status.st_dev, status.st_ino)
+    if entry.is_symlink() and identity in above:
+        result.problems.append((storable(path), "a link that leads back to a folder above it"))
+        return
+    if name == AGENT_FOLDER:
+        wanted = False
+    elif not wanted and name == "memory":
+        wanted = True
+    pending.append((entry.path, path + "/", wanted, above | {identity}))
+
+
+def read(root: Path, found: Found) -> bytes:
+    """The bytes of a memory file."""
+    with open(os.path.join(root, found.real), "rb") as file:  # noqa: PTH118, PTH123 (surrogates in names)
+        return file.read()
+
+
+def stat_file(root: Path, path: str) -> Found | None:
+    """One memory file of a root by its stored path, or None."""
+    real = os.fsdecode(_real_bytes(path))
+    try:
+        status = os.stat(os.path.join(root, real))  # noqa: PTH116, PTH118
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return Found(path, status.st_size, status.st_mtime_ns, real)
+
+
+def _real_bytes(path: str) -> bytes:
+    r"""The operating system's name of a stored path: a file may have \xNN in its very name, so try that first."""
+    plain = path.encode("utf-8")
+    if os.name == "nt" or "\\x" not in path:
+        return plain
+    import re  # noqa: PLC0415
+
+    return re.sub(rb"\\x([89a-f][0-9a-f])", lambda match: bytes([int(match[1], 16)]), plain)
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Replace a file in one step: the old bytes or the new, never a part. Keeps the file's permissions.
+
+    Raises NotWritable where the folder or the disk does not take it.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Through a link, the file that it leads to is replaced, and the link stays.
+        final = target.resolve() if target.is_symlink() else target
+        descriptor, temporary = tempfile.mkstemp(prefix=".memdb-", suffix=".tmp", dir=final.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else 0o666 & ~_umask()
+            if os.name != "nt":
+                os.chmod(temporary, mode)  # noqa: PTH101
+            os.replace(temporary, final)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        sync_folder(final.parent)
+    except OSError as error:
+        raise NotWritable(
+            f"{target} cannot be written: {error.strerror or error}.",
+            hint="Check the permissions and the free space; the file is as it was.",
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in a folder survive a power cut, where the system can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold the store's writer lock: one process at a time changes files, journal and index. Raises Busy, NotWritable."""
+    import filelock  # noqa: PLC0415
+
+    lock = filelock.FileLock(str(where.lock), timeout=seconds)
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise Busy(
+            f"Another memdb process has been writing {where.root} for {seconds:.0f} seconds.",
+            hint="Wait for it to finish, then try again; nothing was changed.",
+        ) from error
+    except OSError as error:
+        raise NotWritable(
+            f"{where.home} takes no write: {error.strerror or error}.", hint="Check the permissions of the folder."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,161 @@
+"""The journal: what the files alone cannot say, append-only, one file per writer, read as one log.
+
+Each line is a JSON object `{"t": time, "w": writer, "kind": ..., ...}`. `t` is a hybrid logical time
+(Kulkarni et al. 2014): milliseconds since 1970 and a counter, so that a writer's lines never go backward even when its clock
+does, and all writers' lines have one order, `(t, w)`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from memdb.errors import NotWritable
+
+Record = dict[str, Any]
+
+
+class Journal:
+    """The journal folder of a store, with this machine's writer id."""
+
+    def __init__(self, folder: Path, writer: str) -> None:
+        self.folder = folder
+        self.writer = writer
+        self.file = folder / f"{writer}.jsonl"
+        self._last: tuple[int, int] | None = None
+
+    def append(self, *records: Record) -> list[Record]:
+        """Write records at the end, synced to disk, and return them with their time and writer.
+
+        The caller holds the store's writer lock. A torn last line, left by a power cut, is closed first.
+        """
+        if not records:
+            return []
+        stamped = [{"t": self._tick(), "w": self.writer, **record} for record in records]
+        data = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in stamped)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a+b") as out:
+                if out.tell() and not _ends_line(out):
+                    data = "\n" + data
+                out.write(data.encode("utf-8", "replace"))
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            self._last = None
+            raise NotWritable(
+                f"The journal {self.file} cannot be written: {error.strerror or error}.",
+                hint="Check the permissions and the free space; nothing was changed.",
+            ) from error
+        return stamped
+
+    def _tick(self) -> str:
+        if self._last is None:
+            times = [_parse_time(_last_time(file)) for file in self.files()]
+            self._last = max(times, default=(0, 0))
+        now = time.time_ns() // 1_000_000
+        last, count = self._last
+        self._last = (now, 0) if now > last else (last, count + 1)
+        return f"{self._last[0]:013d}-{self._last[1]:05d}"
+
+    def read(self, kinds: Iterable[str] | None = None) -> list[Record]:
+        """All records of all writers in their order; lines that are torn or foreign are passed over.
+
+        `damaged()` lists those. A line that came twice (a merge that kept both sides) counts once.
+        """
+        wanted = set(kinds) if kinds is not None else None
+        records: dict[tuple[str, str], Record] = {}
+        for file in self.files():
+            for line in file.read_bytes().splitlines():
+                record = _parse(line)
+                if record is not None and (wanted is None or record["kind"] in wanted):
+                    records[(record["t"], record["w"])] = record
+        return [records[key] for key in sorted(records)]
+
+    def files(self) -> list[Path]:
+        """The journal files of all writers."""
+        return sorted(self.folder.glob("*.jsonl")) if self.folder.is_dir() else []
+
+    def damaged(self) -> list[tuple[str, int]]:
+        """The lines that could not be read, as `(file name, line)`; empty lines do not count."""
+        found = []
+        for file in self.files():
+            for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+                if line.strip() and _parse(line) is None:
+                    found.append((file.name, number))
+        return found
+
+    def state(self) -> dict[str, int]:
+        """The size of every file in bytes: for append-only files, what tells whether there is more to read."""
+        return {file.name: file.stat().st_size for file in self.files()}
+
+    def rewrite(self, keep: Callable[[Record], Record | None]) -> int:
+        """Drop or replace records for good, in every writer's file: only `forget` may. Returns how many changed."""
+        from memdb.base.files import write_whole  # noqa: PLC0415
+
+        changed = 0
+        for file in self.files():
+            lines: list[bytes] = []
+            touched = 0
+            for line in file.read_bytes().splitlines():
+                record = _parse(line)
+                if record is None:
+                    if line.strip():
+                        lines.append(line)
+                    continue
+                kept = keep(record)
+                if kept is record:
+                    lines.append(line)
+                    continue
+                touched += 1
+                if kept is not None:
+                    lines.append(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+            if touched:
+                write_whole(file, b"".join(line + b"\n" for line in lines))
+                changed += touched
+        return changed
+
+
+def _ends_line(file: Any) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return bool(file.read(1) == b"\n")
+
+
+def _parse(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in ("t", "w", "kind")):
+        return None
+    return record
+
+
+def _last_time(file: Path) -> str:
+    """The time of the last whole record of a file, read from its end."""
+    size = file.stat().st_size
+    block = 65_536
+    with file.open("rb") as source:
+        while True:
+            start = max(0, size - block)
+            source.seek(start)
+            lines = source.read(size - start).splitlines()
+            for line in reversed(lines if start == 0 else lines[1:]):
+                record = _parse(line)
+                if record is not None:
+                    return str(record["t"])
+            if start == 0:
+                return ""
+            block *= 8
+
+
+def _parse_time(text: str) -> tuple[int, int]:
+    milliseconds, _, count = text.partition("-")
+    try:
+        return int(milliseconds), int(count)
+    except ValueError:
+        return 0, 0

@@ -1,0 +1,173 @@
+"""Which folder is the store, and its settings: `.memdb/config.toml`, over which MEMDB_* variables win."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from memdb.errors import NotFound, StoreUnreadable, UsageError
+
+FOLDER = ".memdb"
+"""The folder inside a root that holds what memdb keeps."""
+
+OFF = ("0", "no", "off", "false", "none")
+"""What switches a setting off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store lives: `root` holds the user's files, `home` is `<root>/.memdb`."""
+
+    root: Path
+    database: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / FOLDER
+
+    @property
+    def journal(self) -> Path:
+        return self.home / "journal"
+
+    @property
+    def config(self) -> Path:
+        return self.home / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        return self.home / "lock"
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The root to use when none is named: MEMDB_ROOT, the nearest folder upward with `.memdb/`, else a per-user folder."""
+    named = os.environ.get("MEMDB_ROOT")
+    if named:
+        return Path(named).expanduser()
+    here = (start or Path.cwd()).absolute()
+    for folder in (here, *here.parents):
+        if (folder / FOLDER).is_dir():
+            return folder
+    return user_folder() / "memories"
+
+
+def user_folder() -> Path:
+    """memdb's folder of this user; MEMDB_HOME replaces it."""
+    named = os.environ.get("MEMDB_HOME")
+    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("memdb", appauthor=False))
+
+
+def place(root: Path | str | None = None, database: Path | str | None = None) -> Place:
+    """The place of a store; symlinks, `~` and trailing slashes lead to the same one."""
+    chosen = Path(root).expanduser() if root is not None else find_root()
+    try:
+        resolved = chosen.resolve()
+    except (OSError, RuntimeError) as error:
+        raise StoreUnreadable(f"{chosen} cannot be resolved: {error}", hint="Check for a looping link.") from error
+    named = database if database is not None else os.environ.get("MEMDB_DB")
+    file = Path(named).expanduser().resolve() if named else resolved / FOLDER / "memory.db"
+    return Place(resolved, file)
+
+
+GITIGNORE = "# The database is derived from the files and the journal.\nmemory.db*\nlocal/\nlock\n"
+
+
+def initialise(where: Place) -> bool:
+    """Make the root and its `.memdb` folder; True when there was none. Never touches a file outside `.memdb`."""
+    fresh = not where.config.exists()
+    where.journal.mkdir(parents=True, exist_ok=True)
+    (where.home / "local").mkdir(exist_ok=True)
+    where.database.parent.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        write_settings(where, {"id": secrets.token_hex(8)})
+        (where.home / ".gitignore").write_text(GITIGNORE, encoding="utf-8", newline="\n")
+    return fresh
+
+
+def require(where: Place) -> None:
+    """Raise unless the root is a store."""
+    if not where.root.exists():
+        raise NotFound(
+            f"There is no folder {where.root}.", hint="Name one with --root, or make one with `memdb init FOLDER`."
+        )
+    if not where.config.exists():
+        raise NotFound(f"{where.root} is no memdb store yet.", hint=f"Run `memdb init {where.root}` first.")
+
+
+def read_settings(where: Place) -> dict[str, str]:
+    """The settings of a store as strings; a damaged file is an error that names its line."""
+    try:
+        loaded = tomllib.loads(where.config.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{where.config} is not valid TOML: {error}", hint="Mend that line, or delete the file."
+        ) from error
+    except OSError as error:
+        raise StoreUnreadable(f"{where.config} cannot be read: {error.strerror}") from error
+    return {str(key): str(value) for key, value in loaded.items() if not isinstance(value, dict | list)}
+
+
+def write_settings(where: Place, settings: dict[str, str]) -> None:
+    """Write all settings, one `key = "value"` line each."""
+    for key in settings:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
+            raise UsageError(f"{key!r} is no name of a setting.")
+    # A JSON string is a valid TOML basic string.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in sorted(settings.items())]
+    temporary = where.config.with_suffix(".tmp")
+    temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
+    temporary.replace(where.config)
+
+
+def setting(where: Place, key: str, default: str | None = None) -> str | None:
+    """One setting: MEMDB_<KEY> wins over the file, the file over the default."""
+    named = os.environ.get(f"MEMDB_{key.upper()}")
+    if named is not None:
+        return named
+    return read_settings(where).get(key, default)
+
+
+def switched_off(value: Any) -> bool:
+    """Whether a setting says no."""
+    return str(value).strip().lower() in OFF
+
+
+def writer_id(where: Place) -> str:
+    """The id under which this machine writes the journal of this folder: 12 hex digits.
+
+    It follows from a random id of the machine (kept in the user's folder) and the path of the root, so that
+    two clones of one folder, on two machines or on one, never write the same journal file.
+    """
+    from hashlib import sha256  # noqa: PLC0415
+
+    return sha256(f"{_machine_id()}\0{where.root}".encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def _machine_id() -> str:
+    file = user_folder() / "machine-id"
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        fresh = secrets.token_hex(16)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="ascii") as out:
+            out.write(fresh)
+    except FileExistsError:
+        return file.read_text(encoding="ascii").strip() or fresh
+    except OSError:
+        # A home that takes no write (a container, a service account): the name and the hardware address stand in.
+        import platform  # noqa: PLC0415
+        import uuid  # noqa: PLC0415
+
+        return f"{platform.node()}-{uuid.getnode():x}"
+    return fresh

@@ -1,0 +1,251 @@
+"""The SQLite file: connections, transactions, migrations, views."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+from apsw import bestpractice
+
+from memdb.base import resources
+from memdb.errors import Busy, MemdbError, NewerStore, NotWritable, StoreUnreadable
+
+APPLICATION_ID = 0x6D656D64
+"""`memd` in ASCII, in the file's header: tells a memdb file from any other SQLite file."""
+
+BUSY_MS = 30_000
+"""How long a statement waits for another process's write transaction before it gives up."""
+
+PRACTICES = (
+    bestpractice.connection_wal,
+    bestpractice.connection_enable_foreign_keys,
+    bestpractice.connection_dqs,
+    bestpractice.connection_recursive_triggers,
+)
+"""apsw's best practices, applied to our connections alone: a library does not set its host's other connections."""
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.FormatError)
+"""What SQLite raises when the file is not what it should be."""
+
+
+class Damaged(MemdbError):
+    """The database file is damaged, foreign or half written; it can be rebuilt from the files."""
+
+    code = "damaged"
+
+
+class Database:
+    """One connection to a store's file; `read_only` where the folder takes no write."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        """Open, check that it is ours, migrate to the newest schema.
+
+        Raises Damaged where the file is no memdb database, NewerStore where a newer memdb wrote it,
+        StoreUnreadable where it cannot be opened.
+        """
+        self.path = path
+        self.read_only = False
+        self.vector_reason: str | None = None
+        self.connection = self._connect(create)
+        try:
+            self._identify()
+            self._load_vectors()
+            if not self.read_only:
+                self._migrate()
+        except apsw.BusyError as error:
+            self.connection.close()
+            raise busy(path) from error
+        except DAMAGE as error:
+            self.connection.close()
+            raise Damaged(f"{path} cannot be read as a database: {error}") from error
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _connect(self, create: bool) -> apsw.Connection:
+        if self.path.is_dir():
+            raise StoreUnreadable(f"{self.path} is a folder, not a database file.", hint="Name a file with --db.")
+        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+        writable = os.access(self.path if self.path.exists() else self.path.parent, os.W_OK)
+        writable = writable and os.access(self.path.parent, os.W_OK)
+        try:
+            if writable:
+                connection = apsw.Connection(str(self.path), flags=flags)
+            else:
+                # A database in WAL mode in a folder that takes no write opens only as immutable.
+                self.read_only = True
+                address = self.path.resolve().as_uri() + "?immutable=1"
+                connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        except apsw.CantOpenError as error:
+            raise StoreUnreadable(
+                f"{self.path} cannot be opened.", hint="Check the path and its permissions, or run `memdb init`."
+            ) from error
+        connection.set_busy_timeout(BUSY_MS)
+        return connection
+
+    def _identify(self) -> None:
+        connection = self.connection
+        found = connection.pragma("application_id")
+        empty = not connection.execute("select count(*) from sqlite_schema").get
+        if found != APPLICATION_ID and not empty:
+            raise Damaged(f"{self.path} is a database of another program.")
+        if not self.read_only:
+            for practice in PRACTICES:
+                practice(connection)
+            # FULL would sync at every commit; what must not be lost is in the files and the journal, which are synced.
+            connection.pragma("synchronous", 1)
+            connection.pragma("secure_delete", 1)
+        connection.pragma("temp_store", 2)
+        connection.pragma("cache_size", -64_000)
+
+    def _load_vectors(self) -> None:
+        try:
+            import sqlite_vec  # noqa: PLC0415
+
+            self.connection.enable_load_extension(True)
+            self.connection.load_extension(sqlite_vec.loadable_path())
+        except (ImportError, apsw.Error) as error:
+            self.vector_reason = f"sqlite-vec cannot be loaded: {error}"
+        finally:
+            self.connection.enable_load_extension(False)
+
+    def _migrate(self) -> None:
+        known = resources.migrations()
+        applied = self._applied()
+        ahead = sorted(applied - {name for name, _ in known})
+        if ahead:
+            raise NewerStore(
+                f"{self.path} was written by a newer memdb (it has {ahead[-1]}).",
+                hint="Upgrade memdb: pip install --upgrade memdb-engine",
+            )
+        if len(applied) == len(known) and self.meta("views") == views_digest():
+            return
+        with self.write():
+            applied = self._applied()
+            self.connection.pragma("application_id", APPLICATION_ID)
+            self.connection.execute(
+                "create table if not exists migration (name text primary key, applied_at text not null) strict, without rowid"
+            )
+            for name, statements in known:
+                if name not in applied:
+                    self.connection.execute(statements)
+                    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+                    self.connection.execute("insert into migration values (?, ?)", (name, stamp))
+            self._create_views()
+
+    def _applied(self) -> set[str]:
+        if not self.connection.table_exists(None, "migration"):
+            return set()
+        return {name for (name,) in self.connection.execute("select name from migration")}
+
+    def _create_views(self) -> None:
+        for (name,) in self.connection.execute("select name from sqlite_schema where type = 'view'").fetchall():
+            self.connection.execute(f'drop view "{name}"')
+        for _, statement in resources.views():
+            self.connection.execute(statement)
+        self.set_meta("views", views_digest())
+
+    def close(self) -> None:
+        """Close the connection; SQLite folds the write-ahead log into the file when it is the last one."""
+        with suppress(apsw.BusyError):
+            self.connection.close()
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One write transaction (BEGIN IMMEDIATE); whole or not at all. Raises Busy, NotWritable, Damaged."""
+        if self.read_only:
+            raise NotWritable(
+                f"{self.path} or its folder is read-only.", hint="Change its permissions, or copy the store."
+            )
+        try:
+            self.connection.execute("begin immediate")
+        except apsw.BusyError as error:
+            raise busy(self.path) from error
+        except DAMAGE as error:
+            raise Damaged(f"{self.path} cannot be read as a database: {error}") from error
+        try:
+            yield self.connection
+            self.connection.execute("commit")
+        except BaseException as error:
+            if self.connection.in_transaction:
+                self.connection.execute("rollback")
+            raise self.explain(error) from error
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One read transaction: every statement inside sees the same state of the store."""
+        if self.connection.in_transaction:
+            yield self.connection
+            return
+        self.connection.execute("begin")
+        try:
+            yield self.connection
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("rollback")
+
+    def explain(self, error: BaseException) -> BaseException:
+        """The memdb error for an SQLite error, with what to do next; any other error as it is."""
+        if isinstance(error, apsw.BusyError):
+            return busy(self.path)
+        if isinstance(error, apsw.FullError):
+            return NotWritable(
+                f"The disk that holds {self.path} is full.", hint="Free some space; nothing was changed."
+            )
+        if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
+            return NotWritable(
+                f"{self.path} takes no write: {error}", hint="Check the permissions of the file and its folder."
+            )
+        if isinstance(error, DAMAGE):
+            return Damaged(f"{self.path} cannot be read as a database: {error}")
+        return error
+
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        return self.connection.execute(sql, values).fetchall()
+
+    def value(self, sql: str, values: Any = ()) -> Any:
+        """The first column of the first row, or None."""
+        return self.connection.execute(sql, values).get
+
+    def meta(self, key: str) -> str | None:
+        """One setting or stamp of the file."""
+        if not self.connection.table_exists(None, "meta"):
+            return None
+        found = self.connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        return str(found[0]) if found else None
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Set or, with None, remove a stamp."""
+        if value is None:
+            self.connection.execute("delete from meta where key = ?", (key,))
+        else:
+            self.connection.execute("insert or replace into meta values (?, ?)", (key, value))
+
+    def check(self) -> str | None:
+        """What SQLite's own quick check finds wrong, or None. Reads the whole file."""
+        try:
+            found = [row[0] for row in self.connection.execute("pragma quick_check(5)")]
+        except DAMAGE as error:
+            return str(error)
+        return None if found == ["ok"] else "; ".join(str(line) for line in found)
+
+
+def views_digest() -> str:
+    """Changes when a view's text does, so that a program with newer views puts them in."""
+    from hashlib import sha256  # noqa: PLC0415
+
+    return sha256("".join(statement for _, statement in resources.views()).encode()).hexdigest()
+
+
+def busy(path: Path) -> Busy:
+    """The error for a file that another process kept locked for all of BUSY_MS."""
+    return Busy(
+        f"Another process has been writing {path} for {BUSY_MS // 1000} seconds.",
+        hint="Wait for it to finish, or end it, then try again; nothing was changed.",
+    )

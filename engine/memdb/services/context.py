@@ -1,0 +1,162 @@
+"""What every service works on: the place, the database, the journal and the embedder of one open store."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from memdb.base import settings
+from memdb.base.embedding import Embedder
+from memdb.base.journal import Journal, Record
+from memdb.base.settings import Place
+from memdb.base.storage import Damaged, Database
+from memdb.domain import history
+from memdb.errors import StoreUnreadable
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done and how much there is."""
+
+
+def silent(_what: str, _done: int, _total: int) -> None:
+    """The progress of someone who does not look."""
+
+
+class Context:
+    """An open store. The database is opened on first use and opened anew when another process swapped the file."""
+
+    def __init__(self, place: Place, embedder: Embedder | None = None) -> None:
+        settings.require(place)
+        self.place = place
+        self.journal = Journal(place.journal, settings.writer_id(place))
+        self.damage: str | None = None
+        self._embedder = embedder
+        self._database: Database | None = None
+        self._identity: tuple[int, int] | None = None
+
+    @property
+    def embedder(self) -> Embedder:
+        """The store's embedder; nothing is loaded until it embeds."""
+        if self._embedder is None:
+            off = settings.switched_off(settings.setting(self.place, "embedder", "on"))
+            model = settings.setting(self.place, "model")
+            if model is not None and settings.switched_off(model):
+                off, model = True, None
+            self._embedder = Embedder(model or None, enabled=not off)
+        return self._embedder
+
+    def set_embedder(self, embedder: Embedder | None) -> None:
+        """Use another embedder, or, with None, the one that the settings name."""
+        self._embedder = embedder
+
+    @property
+    def database(self) -> Database:
+        """The open database. Raises Damaged where it needs a rebuild; see `services.rebuild.heal`."""
+        if self._database is not None and self._identity != file_identity(self.place.database):
+            self.close()
+        if self._database is None:
+            foreign_check(self.place)
+            self._database = Database(self.place.database)
+            self._identity = file_identity(self.place.database)
+        return self._database
+
+    def use(self, database: Database) -> None:
+        """Work on this database until `close`; a rebuild does, on the file that it builds aside."""
+        self._database = database
+        self._identity = file_identity(self.place.database)
+
+    def close(self) -> None:
+        """Close the database; the next use opens it again."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def append(self, *records: Record) -> None:
+        """Journal records, then show them in the tables, inside the caller's transaction."""
+        stamped = self.journal.append(*records)
+        if not stamped:
+            return
+        for record in stamped:
+            self._apply(record)
+        state = self.journal_state()
+        state[self.journal.file.name] = self.journal.file.stat().st_size
+        self.set_journal_state(state)
+
+    def _apply(self, record: Record) -> None:
+        run = self.database.connection.execute
+        if record["kind"] == "rename":
+            run("update memory_version set memory_key = ? where memory_key = ?", (record["to"], record["id"]))
+            return
+        past = history.replay([record])
+        insert_past(self.database, past)
+        if record["kind"] == "clusters":
+            anchors = json.loads(self.database.meta("cluster_anchors") or "{}")
+            for key in record["gone"]:
+                anchors.pop(key, None)
+            anchors.update(record["set"])
+            self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
+
+    def journal_state(self) -> dict[str, int]:
+        """How far each journal file is shown in the tables, in bytes."""
+        return {str(name): int(size) for name, size in json.loads(self.database.meta("journal") or "{}").items()}
+
+    def set_journal_state(self, state: dict[str, int]) -> None:
+        self.database.set_meta("journal", json.dumps(state, sort_keys=True))
+
+    def replay_journal(self) -> None:
+        """Show the whole journal in the tables again, inside the caller's transaction."""
+        state = self.journal.state()
+        past = history.replay(self.journal.read(history.KINDS))
+        run = self.database.connection.execute
+        run("delete from memory_version")
+        run("delete from tombstone")
+        insert_past(self.database, past)
+        self.database.set_meta("cluster_anchors", json.dumps(past.anchors, sort_keys=True))
+        self.database.set_meta("clusters_stale", "1")
+        run("delete from problem where code = 'journal'")
+        for name, line in self.journal.damaged():
+            run(
+                "insert into problem (path, line, code, reason) values (?, ?, 'journal', ?)",
+                (f"{settings.FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
+            )
+        self.set_journal_state(state)
+
+
+def insert_past(database: Database, past: history.Past) -> None:
+    """Insert versions and tombstones."""
+    database.connection.executemany(
+        "insert into memory_version (memory_key, at, sha256, reason, text, withheld) values (?, ?, ?, ?, ?, ?)",
+        [(v.memory_key, v.at, v.sha256, v.reason, v.text, v.withheld) for v in past.versions],
+    )
+    database.connection.executemany("insert or replace into tombstone values (?, ?)", list(past.tombstones.items()))
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and file number: changes when another file takes the name."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+SQLITE_HEADER = b"SQLite format 3\x00"
+
+
+def foreign_check(place: Place) -> None:
+    """Raise rather than touch a file that was named with --db and is no memdb database."""
+    if place.database.is_relative_to(place.home) or not place.database.is_file():
+        return
+    try:
+        with place.database.open("rb") as file:
+            header = file.read(72)
+    except OSError as error:
+        raise StoreUnreadable(f"{place.database} cannot be read: {error.strerror}") from error
+    if header and not header.startswith(SQLITE_HEADER):
+        raise StoreUnreadable(
+            f"{place.database} is no SQLite file, and memdb does not replace it.", hint="Name another file with --db."
+        )
+
+
+__all__ = ["Context", "Damaged", "Progress", "silent"]

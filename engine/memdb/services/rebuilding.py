@@ -1,0 +1,150 @@
+"""Build the database anew from the files and the journal, aside, and put it in the old one's place when it is whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from memdb.base import files
+from memdb.base.storage import DAMAGE, Damaged, Database
+from memdb.errors import MemdbError, ModelUnavailable, NotWritable
+from memdb.services import sync
+from memdb.services.context import Context, Progress, silent
+from memdb.services.sync import SyncReport
+
+ASIDE = ".rebuild"
+"""What the name of the database that is being built ends with."""
+
+SALVAGE_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a rebuild did; `salvaged` counts vectors taken over from the old database."""
+
+    reason: str
+    salvaged: int
+    report: SyncReport
+
+
+def rebuild(context: Context, *, reason: str = "asked for", progress: Progress = silent, yes: bool = True) -> Rebuilt:
+    """Rebuild and swap. Vectors are taken over where the old database can be read, so unchanged text costs nothing.
+
+    The old database stays where the root cannot be read or, if it is sound, where the model that it was embedded with is broken.
+    """
+    place = context.place
+    aside = place.database.with_name(place.database.name + ASIDE)
+    sound = _is_sound(context)
+    context.close()
+    with files.writer(place):
+        remove(aside)
+        fresh = Database(aside)
+        context.use(fresh)
+        try:
+            salvaged = _salvage(place.database, fresh) if place.database.exists() else 0
+            report = _fill(context, progress, yes)
+            if sound and report.pending and context.embedder.status.state == "off" and _failed(context):
+                raise ModelUnavailable(
+                    f"The embedding model is broken: {context.embedder.status.reason}. The old database stays.",
+                    hint="Mend the model (`memdb doctor`), or rebuild without it: MEMDB_EMBEDDER=off memdb rebuild",
+                )
+            fresh.connection.wal_checkpoint(mode=3)
+        except BaseException:
+            context.close()
+            remove(aside)
+            raise
+        context.close()
+        _swap(aside, place.database)
+    return Rebuilt(reason, salvaged, report)
+
+
+def _fill(context: Context, progress: Progress, yes: bool) -> SyncReport:
+    with context.database.write():
+        context.replay_journal()
+    return sync.sync(context, yes=yes, progress=progress)
+
+
+def _failed(context: Context) -> bool:
+    """Whether the model was wanted and does not work, rather than being switched off or never installed."""
+    return context.embedder.status.identity is not None
+
+
+def _is_sound(context: Context) -> bool:
+    if not context.place.database.exists():
+        return False
+    try:
+        return context.database.check() is None
+    except MemdbError:
+        return False
+
+
+def heal(context: Context, error: Damaged, *, progress: Progress = silent) -> Rebuilt:
+    """Rebuild a database that turned out to be damaged, and remember why."""
+    result = rebuild(context, reason=error.message, progress=progress)
+    context.damage = error.message
+    return result
+
+
+def _salvage(old: Path, fresh: Database) -> int:
+    """Copy the vectors that can be read, each checked for its length and norm; stops where the damage begins."""
+    try:
+        source = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READONLY)
+    except DAMAGE + (apsw.CantOpenError,):
+        return 0
+    taken = 0
+    try:
+        rows = source.execute("select model, text_sha256, vector from embedding")
+        while True:
+            batch = [row for row in _some(rows) if _is_unit(row[2])]
+            if not batch:
+                break
+            with fresh.write() as connection:
+                connection.executemany("insert or ignore into embedding values (?, ?, ?)", batch)
+            taken += len(batch)
+    except DAMAGE + (apsw.SQLError,):
+        # What was read before the damage is kept; the rest is embedded again.
+        return taken
+    finally:
+        source.close()
+    return taken
+
+
+def _some(rows: apsw.Cursor) -> list[tuple[str, str, bytes]]:
+    found = []
+    for row in rows:
+        found.append(row)
+        if len(found) == SALVAGE_BATCH:
+            break
+    return found
+
+
+def _is_unit(blob: object) -> bool:
+    import numpy as np  # noqa: PLC0415
+
+    if not isinstance(blob, bytes) or not blob or len(blob) % 4:
+        return False
+    vector = np.frombuffer(blob, dtype="<f4")
+    return bool(np.isfinite(vector).all() and abs(float(np.linalg.norm(vector)) - 1) < 1e-3)
+
+
+def remove(database: Path) -> None:
+    """Delete a database file with its log and shared memory."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+def _swap(fresh: Path, old: Path) -> None:
+    # The old log must not be replayed into the new file.
+    try:
+        for suffix in ("-wal", "-shm", "-journal"):
+            old.with_name(old.name + suffix).unlink(missing_ok=True)
+        fresh.replace(old)
+    except OSError as error:
+        remove(fresh)
+        raise NotWritable(
+            f"{old} cannot be replaced: {error.strerror or error}.",
+            hint="Close other programs that have it open (a Datasette, an SQLite browser), then run `memdb rebuild`.",
+        ) from error
+    files.sync_folder(old.parent)

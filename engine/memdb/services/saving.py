@@ -1,0 +1,170 @@
+"""Write one memory file: made or edited on request, whole or not at all, and in the index when the call returns."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memdb.base import files, secrets
+from memdb.base import text as texts
+from memdb.domain import frontmatter, memories
+from memdb.errors import Changed, SecretFound, UsageError
+from memdb.services import indexing, reading
+from memdb.services.context import Context
+from memdb.services.sync import reading_of, version_of
+
+NAME_BYTES = 255
+"""The longest file name, in UTF-8 bytes, that all common file systems take."""
+
+WINDOWS_RESERVED = re.compile(r"(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
+WINDOWS_ILLEGAL = re.compile(r'[<>:"|?*\\]|[. ]$')
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did; `sha256` is that of the file's bytes now."""
+
+    id: str
+    file: str
+    created: bool
+    changed: bool
+    sha256: str
+
+
+def save(
+    context: Context,
+    key: str,
+    body: str | None = None,
+    *,
+    description: str | None = None,
+    tags: Sequence[str] | None = None,
+    supersedes: Sequence[str] | None = None,
+    aliases: Sequence[str] | None = None,
+    fields: Mapping[str, str | None] | None = None,
+    expected_sha256: str | None = None,
+) -> Saved:
+    """Make a memory or change one; what is not given stays as it is, unknown keys too.
+
+    `key` is `type/name`; `fields` sets further frontmatter keys, None removes one. With `expected_sha256`, a file that changed since is not
+    replaced (Changed). Raises SecretFound where any given text looks like a credential, UsageError for a bad name.
+    """
+    kind, name = split_key(key)
+    changes: dict[str, object] = dict(fields or {})
+    given = {"description": description, "tags": tags, "supersedes": supersedes, "aliases": aliases}
+    for field, value in given.items():
+        if value is not None:
+            changes[field] = value if isinstance(value, str) else list(value)
+    refuse_secrets({"name": key, "body": body or "", **{field: _flat(value) for field, value in changes.items()}})
+    with files.writer(context.place):
+        path = reading.path_of(context, f"{kind}/{name}") or f"{kind}/{name}.md"
+        before = _current(context, path)
+        if before is None:
+            text = frontmatter.render({"name": name, **_filled(changes)}, body or "")
+            return _put(context, path, None, text.encode("utf-8"), expected_sha256)
+        return _put(context, path, before, frontmatter.edit_bytes(before, changes, body=body), expected_sha256)
+
+
+def write_file(context: Context, path: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
+    """Replace the bytes of one memory file, as an editor left them. Raises as `save` does."""
+    refuse_secrets({"text": texts.decode(data).text})
+    with files.writer(context.place):
+        return _put(context, path, _current(context, path), data, expected_sha256)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Type and name of a `type/name`. Raises UsageError for what cannot be a file name here."""
+    kind, slash, name = key.strip().removesuffix(".md").partition("/")
+    if not slash or not kind or not name:
+        raise UsageError(f"{key!r} is no id.", hint="Write TYPE/NAME, for example feedback/prefers-tables.")
+    for part in (kind, *name.split("/")):
+        if part in ("", ".", "..") or part.startswith(".") or re.search(r"[\x00-\x1f\x7f]", part):
+            raise UsageError(f"{part!r} cannot be part of an id.", hint="Use letters, digits, spaces, - and _.")
+        if len(part.encode("utf-8", "replace")) > NAME_BYTES - len(".md"):
+            raise UsageError(
+                f"The name is longer than {NAME_BYTES} bytes.", hint="Put the long text into the description."
+            )
+        if os.name == "nt" and (WINDOWS_RESERVED.search(part) or WINDOWS_ILLEGAL.search(part)):
+            raise UsageError(
+                f"Windows does not take {part!r} as a file name.", hint="Use letters, digits, spaces, - and _."
+            )
+        if not files.is_memory_file(f"{part}.md"):
+            raise UsageError(
+                f"{part!r} reads as a temporary file, which memdb does not index.", hint="Choose another name."
+            )
+    return kind, name
+
+
+def refuse_secrets(parts: Mapping[str, str]) -> None:
+    """Raise SecretFound for the first text that looks like a credential, without showing it."""
+    for where, text in parts.items():
+        found = secrets.find_secrets(text)
+        if found:
+            raise SecretFound(
+                f"The {where} (line {found[0].line}) looks like a credential: {found[0].category}. Nothing was saved.",
+                hint=secrets.advice(found[0].category),
+            )
+
+
+def _flat(value: object) -> str:
+    return "\n".join(str(item) for item in value) if isinstance(value, list) else str(value or "")
+
+
+def _filled(changes: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in changes.items() if value is not None}
+
+
+def target(context: Context, path: str) -> Path:
+    """The file of a stored path. Raises UsageError where it would lie outside the root."""
+    found = files.stat_file(context.place.root, path)
+    real = context.place.root / (found.real if found else path)
+    if not Path(os.path.abspath(real)).is_relative_to(context.place.root):  # noqa: PTH100 (links stay links)
+        raise UsageError(f"{path} leads out of {context.place.root}.")
+    return real
+
+
+def _current(context: Context, path: str) -> bytes | None:
+    """The file's bytes now, with the index brought up to them, so that no outside edit is overwritten unseen."""
+    found = files.stat_file(context.place.root, path)
+    if found is None:
+        return None
+    data = files.read(context.place.root, found)
+    known = context.database.value("select sha256 from source where path = ?", (path,))
+    if known != hashlib.sha256(data).hexdigest():
+        with context.database.write():
+            context.append(*version_of(context, path, "edited"))
+            indexing.apply(context.database, [reading_of(found, data)], [], {})
+    return data
+
+
+def _put(context: Context, path: str, before: bytes | None, after: bytes, expected: str | None) -> Saved:
+    digest = hashlib.sha256(before).hexdigest() if before is not None else None
+    if expected is not None and expected != digest:
+        raise Changed(
+            f"{path} was changed by someone else since it was read; it was not replaced.",
+            hint=f"Look at it with `memdb show {path.removesuffix('.md')}`, then save again.",
+        )
+    file = target(context, path)
+    if before == after:
+        return Saved(reading.key_of(context, path) or path, path, False, False, digest or "")
+    # The name of a memory can be that of a folder in another case, or of a file on a case-insensitive disk.
+    with context.database.write():
+        context.append(*version_of(context, path, "saved"))
+        now = file.read_bytes() if file.exists() else None
+        if now != before:
+            raise Changed(f"{path} changed while it was being saved; it was not replaced.", hint="Save again.")
+        files.write_whole(file, after)
+        found = files.stat_file(context.place.root, path)
+        if found is None:
+            raise Changed(f"{path} was removed while it was being saved.", hint="Save again.")
+        indexing.apply(context.database, [reading_of(found, after)], [], {})
+    return Saved(
+        reading.key_of(context, path) or memories.split_path(path)[1],
+        path,
+        before is None,
+        True,
+        hashlib.sha256(after).hexdigest(),
+    )

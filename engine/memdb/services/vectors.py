@@ -1,0 +1,201 @@
+"""Give every memory its vectors: what changed is embedded, what was embedded before comes from the cache."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memdb.base.storage import Database
+from memdb.base.text import sha256_text
+from memdb.base.windows import windows
+from memdb.errors import ModelUnavailable
+from memdb.services.context import Context, Progress, silent
+
+# numpy costs more than all of a `memdb list`: it is loaded where vectors are at work.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+BATCH = 32
+"""Memories per round: their texts are embedded outside of any transaction, then written in one."""
+
+WAITING = """select memory.id, name, description, trim(body, char(9, 10, 13, 32)), memory.text_sha256
+from memory left join embedded on embedded.node_id = memory.id
+where has_secret = 0 and (embedded.text_sha256 is not memory.text_sha256 or embedded.model is not ?)
+order by memory.id"""
+
+
+def to_blob(vector: Vector) -> bytes:
+    """A vector as SQLite stores it: float32, little endian, as sqlite-vec reads it."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.asarray(vector, dtype="<f4").tobytes()
+
+
+def from_blob(blob: bytes) -> Vector:
+    """The vector in a blob."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.frombuffer(blob, dtype="<f4")
+
+
+def pending_count(context: Context) -> int:
+    """How many memories wait to be embedded under the current model; all of them where there is no model."""
+    return int(context.database.value(f"select count(*) from ({WAITING})", (context.embedder.status.identity or "",)))
+
+
+def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
+    """Embed what waits and return how many texts the model read; texts in the cache cost nothing.
+
+    No transaction is open while the model works. Interrupted, it goes on where it was.
+    Raises ModelUnavailable where there is no model or it fails.
+    """
+    database, embedder = context.database, context.embedder
+    identity = embedder.status.identity or ""
+    rows = database.rows(WAITING, (identity,))
+    if limit is not None:
+        rows = rows[:limit]
+    if not rows:
+        return 0
+    if not identity:
+        raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
+    _prepare(database, identity)
+    embedded = 0
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
+        embedded += _embed_batch(context, identity, batch)
+        progress("embedding", start + len(batch), len(rows))
+    return embedded
+
+
+def passages_of(context: Context, name: str, description: str, body: str) -> list[tuple[int, int, str]]:
+    """The windows of a memory as `(start, stop, exact text to embed)`; windows after the first repeat the name."""
+    text = "\n".join(part for part in (name, description, body) if part)
+    embedder = context.embedder
+    # Room for the name that is put before each later window.
+    room = max(embedder.window_tokens // 2, embedder.window_tokens - embedder.count_tokens(name) - 2)
+    cuts = windows(text, room, embedder.token_offsets)
+    return [(start, stop, text[start:stop] if start == 0 else f"{name}\n{text[start:stop]}") for start, stop in cuts]
+
+
+def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str, str, str, str]]) -> int:
+    database = context.database
+    plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
+    wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
+    known = {
+        digest
+        for digest in wanted
+        if database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
+    }
+    missing = [digest for digest in wanted if digest not in known]
+    vectors = list(context.embedder.embed_passages([wanted[digest] for digest in missing]))
+    with database.write() as connection:
+        if vectors:
+            _create_index(database, len(vectors[0]))
+        connection.executemany(
+            "insert or ignore into embedding values (?, ?, ?)",
+            [(identity, digest, to_blob(vector)) for digest, vector in zip(missing, vectors, strict=True)],
+        )
+        for node, _, _, _, text_sha256 in batch:
+            # The memory may have changed or gone while the model was at work.
+            if database.value("select 1 from memory where id = ? and text_sha256 = ?", (node, text_sha256)):
+                _write_passages(database, node, identity, plans[node])
+                connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
+        database.set_meta("clusters_stale", "1")
+    return len(missing)
+
+
+def _write_passages(database: Database, node: int, identity: str, plan: list[tuple[int, int, str]]) -> None:
+    from memdb.services.indexing import drop_passages  # noqa: PLC0415
+
+    drop_passages(database, node)
+    for ordinal, (start, stop, text) in enumerate(plan):
+        digest = sha256_text(text)
+        database.connection.execute(
+            "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
+            (node, ordinal, start, stop, identity, digest),
+        )
+        if database.vector_reason is None:
+            if not database.connection.table_exists(None, "vec_passage"):
+                blob = database.value(
+                    "select vector from embedding where model = ? and text_sha256 = ?", (identity, digest)
+                )
+                _create_index(database, len(blob) // struct.calcsize("f"))
+            database.connection.execute(
+                "insert into vec_passage (passage_id, signature) select ?, vec_quantize_binary(vector)"
+                " from embedding where model = ? and text_sha256 = ?",
+                (database.connection.last_insert_rowid(), identity, digest),
+            )
+        else:
+            database.set_meta("vec_stale", "1")
+
+
+def _prepare(database: Database, identity: str) -> None:
+    """Take note of the model; another one's passages leave the index, its vectors stay in the cache."""
+    if database.meta("model") == identity:
+        return
+    with database.write() as connection:
+        if database.vector_reason is None:
+            connection.execute("drop table if exists vec_passage")
+        connection.execute("delete from passage where model <> ?", (identity,))
+        connection.execute("delete from embedded where model <> ?", (identity,))
+        database.set_meta("model", identity)
+        database.set_meta("dims", None)
+        database.set_meta("vec_stale", "1")
+        database.set_meta("clusters_stale", "1")
+    repair_index(database)
+
+
+def _create_index(database: Database, dims: int) -> None:
+    """The vec0 table: one bit per dimension, for candidates; scores come from the exact vectors in `embedding`."""
+    if database.vector_reason is None and not database.connection.table_exists(None, "vec_passage"):
+        database.connection.execute(
+            f"create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[{int(dims)}])"
+        )
+        database.set_meta("dims", str(dims))
+
+
+def repair_index(database: Database) -> None:
+    """Build the vec0 table anew from the passages where a process without sqlite-vec could not keep it."""
+    if database.vector_reason is not None or database.read_only or database.meta("vec_stale") is None:
+        return
+    with database.write() as connection:
+        connection.execute("drop table if exists vec_passage")
+        first = database.value("select length(vector) from embedding join passage using (model, text_sha256) limit 1")
+        if first:
+            _create_index(database, first // struct.calcsize("f"))
+            connection.execute(
+                "insert into vec_passage (passage_id, signature) select passage.id, vec_quantize_binary(vector)"
+                " from passage join embedding using (model, text_sha256)"
+            )
+        database.set_meta("vec_stale", None)
+
+
+def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
+    """Keys, texts and one unit vector each of all embedded memories, by key: the mean of a memory's passages."""
+    import numpy as np  # noqa: PLC0415
+
+    rows = database.rows(
+        "select node.key, name || char(10) || description || char(10) || body, vector from embedded"
+        " join memory on memory.id = embedded.node_id join node on node.id = memory.id"
+        " join passage on passage.node_id = memory.id join embedding using (model, text_sha256)"
+        " order by node.key, passage.ordinal"
+    )
+    rows = [(key, text, from_blob(blob)) for key, text, blob in rows]
+    keys: list[str] = []
+    texts: list[str] = []
+    sums: list[NDArray[np.float64]] = []
+    for key, text, vector in rows:
+        if not keys or keys[-1] != key:
+            keys.append(key)
+            texts.append(text)
+            sums.append(np.zeros(len(vector), dtype=np.float64))
+        sums[-1] += vector
+    if not keys:
+        return [], [], np.zeros((0, 0), dtype=np.float32)
+    matrix = np.stack(sums)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return keys, texts, (matrix / np.where(lengths == 0, 1, lengths)).astype(np.float32)

@@ -1,0 +1,311 @@
+"""The one object that a program needs: `memdb.open(path)` returns a Store; each method is one service call."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import apsw
+
+from memdb.base import files, settings
+from memdb.base.embedding import Embedder
+from memdb.base.settings import Place
+from memdb.base.storage import DAMAGE, Damaged
+from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
+from memdb.services import digests, forgetting, inspection, prompting, reading, rebuilding, saving, sync, vectors
+from memdb.services import recall as recalling
+from memdb.services.context import Context, Progress, silent
+from memdb.services.digests import Digest
+from memdb.services.forgetting import Forgotten
+from memdb.services.inspection import Finding
+from memdb.services.reading import Listed, PastText, Shown, Written
+from memdb.services.rebuilding import Rebuilt
+from memdb.services.recall import Filters, Hit, Recall
+from memdb.services.saving import Saved
+from memdb.services.sync import SyncReport
+
+Result = TypeVar("Result")
+
+RECALL_EMBEDS = 16
+"""Memories that a recall embeds on its way: a few saves, about a quarter of a second; more is left to `sync`."""
+
+RECALL_CLUSTERS = 2_000
+"""A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for `sync`."""
+
+RECALL_WAIT = 2.0
+"""Seconds that a recall waits for another writer before it answers from the index as it is."""
+
+
+def open(
+    root: Path | str | None = None, *, db: Path | str | None = None, embedder: Embedder | None = None
+) -> Store:
+    """Open the store under a root: a folder with `.memdb/` (see `Store.init`), or the one that settings name.
+
+    `db` puts the database elsewhere; `embedder` replaces the one of the settings. Raises NotFound where there is no store,
+    NewerStore where a newer memdb wrote it, StoreUnreadable where it cannot be read. A damaged database is rebuilt.
+    """
+    return Store(settings.place(root, db), embedder)
+
+
+class Store:
+    """An open store. Safe to share between threads: calls wait for one another."""
+
+    def __init__(self, place: Place, embedder: Embedder | None = None) -> None:
+        self.place = place
+        self._lock = threading.RLock()
+        self._context = Context(place, embedder)
+        self._run(lambda context: self._verify(context))
+
+    @classmethod
+    def init(cls, root: Path | str, *, db: Path | str | None = None, embedder: Embedder | None = None) -> Store:
+        """Make a folder a store, or open it where it is one. Writes nothing outside `<root>/.memdb`."""
+        place = settings.place(root, db)
+        try:
+            settings.initialise(place)
+        except OSError as error:
+            raise NotWritable(
+                f"{place.home} cannot be made: {error.strerror or error}.", hint="Check the permissions of the folder."
+            ) from error
+        return cls(place, embedder)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._context.close()
+            self._stamp()
+
+    @property
+    def damage(self) -> str | None:
+        """What was wrong with the database, where opening or using it made a rebuild necessary."""
+        return self._context.damage
+
+    # Reading
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = recalling.LIMIT,
+        filters: Filters | None = None,
+        hops: int = recalling.HOPS,
+        arms: Sequence[str] = ("vector", "keyword"),
+        sync_first: bool = True,
+    ) -> Recall:
+        """The memories that belong in the next prompt, most relevant first, each with the path by which it came.
+
+        Brings the index up to the files first; where it cannot, it answers from the index as it is and says so in `notes`.
+        Any text is a valid query. Raises UsageError for a bad limit or date.
+        """
+        notes = self._freshen() if sync_first else []
+        answer = self._run(
+            lambda context: recalling.recall(context, query, limit=limit, filters=filters, hops=hops, arms=arms)
+        )
+        answer.notes.extend(notes)
+        return answer
+
+    def recall_sql(self, query: str, **options: Any) -> str:
+        """The SQL of a recall with its values written in; takes the options of `recall`."""
+        return self._run(lambda context: recalling.recall_sql(context, query, **options))
+
+    def prompt_block(self, answer: Recall, budget: int = prompting.BUDGET) -> str:
+        """A recall's answer as text for a prompt, within a budget of bytes."""
+        return self._run(lambda context: prompting.block(context, answer, budget))
+
+    def cascade(
+        self, seeds: Mapping[str, float], *, limit: int = recalling.LIMIT, hops: int = recalling.HOPS
+    ) -> Recall:
+        """The graph walk alone, from nodes with given scores, for example `{"feedback/prefers-tables": 0.71}`."""
+        pairs = sorted(seeds.items())
+        return self._run(lambda context: recalling.cascade(context, pairs, limit=limit, hops=hops))
+
+    def list(self, *, types: Sequence[str] = (), tags: Sequence[str] = ()) -> Sequence[Listed]:
+        """All memories, or those of any of some types and all of some tags."""
+        return self._run(lambda context: reading.list_memories(context, types=types, tags=tags))
+
+    def show(self, memory: str) -> Shown:
+        """One memory by id, name, alias or path. Raises NotFound, UsageError where the name is ambiguous."""
+        return self._run(lambda context: reading.show(context, memory))
+
+    def links(self, memory: str | None = None, *, statuses: Sequence[str] = ()) -> Sequence[Written]:
+        """Links as written; `statuses` are resolved, unresolved, ambiguous, self."""
+        return self._run(
+            lambda context: reading.links(
+                context, key=reading.find(context, memory) if memory else None, statuses=statuses
+            )
+        )
+
+    def history(self, memory: str) -> Sequence[PastText]:
+        """The earlier texts of a memory, oldest first; also of one whose file is gone."""
+
+        def look(context: Context) -> Sequence[PastText]:
+            return reading.history(context, memory) or reading.history(context, reading.find(context, memory))
+
+        return self._run(look)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of everything, the model and the file."""
+        return self._run(inspection.stats)
+
+    def doctor(self) -> Sequence[Finding]:
+        """Every check, with what to do where one fails."""
+        return self._run(inspection.doctor)
+
+    def digest(self) -> Digest:
+        """Sync, then one sha256 over what the store says: equal for equal files and journal, however they were indexed."""
+        self.sync()
+        return self._run(lambda context: digests.digest(context.database))
+
+    # Writing
+
+    def sync(self, *, yes: bool = False, embed: bool = True, progress: Progress = silent) -> SyncReport:
+        """Bring the index up to the files. Raises StoreUnreadable, Refused where more than half of the files are gone."""
+        return self._run(lambda context: sync.sync(context, yes=yes, embed=embed, progress=progress))
+
+    def rebuild(self, *, progress: Progress = silent) -> Rebuilt:
+        """Build the database anew from the files and the journal, and swap it in when it is whole."""
+        return self._run(lambda context: rebuilding.rebuild(context, progress=progress))
+
+    def save(self, memory: str, body: str | None = None, **fields: Any) -> Saved:
+        """Make or change the memory `type/name`; takes description, tags, supersedes, aliases, fields, expected_sha256.
+
+        What is not given stays as it is. Raises SecretFound, Changed, UsageError, NotWritable.
+        """
+        return self._run(lambda context: saving.save(context, memory, body, **fields))
+
+    def write_file(self, file: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
+        """Replace a memory file's bytes, as an editor left them."""
+        return self._run(lambda context: saving.write_file(context, file, data, expected_sha256=expected_sha256))
+
+    def forget(self, memory: str) -> Forgotten:
+        """Delete a memory and every trace of its text in the store. Cannot be undone."""
+        return self._run(lambda context: forgetting.forget(context, memory))
+
+    def use_model(self, model: str | None, *, progress: Progress = silent) -> int:
+        """Make a model the store's own and embed with it what waits; None switches embeddings off. Returns the texts embedded.
+
+        Interrupted, the next sync goes on. Raises ModelUnavailable, and keeps the old model, where this one cannot be used.
+        """
+        chosen = Embedder(model) if model else None
+        if chosen is not None and chosen.status.state == "off":
+            raise ModelUnavailable(
+                chosen.status.reason or f"{model} cannot be used.", hint=f"Fetch it with `memdb model pull {model}`."
+            )
+        if chosen is not None:
+            chosen.embed_query("a first text, to see that the model works")
+        written = settings.read_settings(self.place)
+        settings.write_settings(self.place, written | {"model": chosen.card.id if chosen else "off"})
+        self._context.set_embedder(None)
+        return self.reembed(progress=progress) if chosen is not None else 0
+
+    def reembed(self, *, progress: Progress = silent) -> int:
+        """Embed what waits under the current model; returns how many texts the model read."""
+        return self._run(lambda context: vectors.embed_pending(context, progress=progress))
+
+    # Keeping it going
+
+    def _run(self, call: Callable[[Context], Result]) -> Result:
+        """Run a service; a database that turns out to be damaged is rebuilt from the files, then the call runs again."""
+        with self._lock:
+            try:
+                return self._guarded(call)
+            except Damaged as damaged:
+                if not self.place.database.is_relative_to(self.place.home) and not self._is_ours():
+                    raise StoreUnreadable(
+                        damaged.message, hint="memdb does not replace it. Name another file with --db."
+                    ) from damaged
+                rebuilding.heal(self._context, damaged)
+                return self._guarded(call)
+
+    def _guarded(self, call: Callable[[Context], Result]) -> Result:
+        try:
+            return call(self._context)
+        except DAMAGE as error:
+            raise Damaged(f"{self.place.database} cannot be read as a database: {error}") from error
+        except apsw.SQLError as error:
+            if "no such table" in str(error) or "no such column" in str(error) or "malformed" in str(error):
+                raise Damaged(f"{self.place.database} is half written: {error}") from error
+            raise
+        except apsw.BusyError as error:
+            raise Busy(
+                f"{self.place.database} is locked by another program.", hint="Close it there, then try again."
+            ) from error
+        except apsw.Error as error:
+            explained = self._context.database.explain(error)
+            raise explained from error
+
+    def _is_ours(self) -> bool:
+        try:
+            with self.place.database.open("rb") as file:
+                return file.read(72)[68:72] == b"memd"
+        except OSError:
+            return False
+
+    def _freshen(self) -> Sequence[str]:
+        """Sync what is cheap before a recall; where it cannot be done, what to tell the caller."""
+        try:
+            report = self._run(
+                lambda context: sync.sync(
+                    context, embed_limit=RECALL_EMBEDS, cluster_limit=RECALL_CLUSTERS, wait=RECALL_WAIT
+                )
+            )
+        except (StoreUnreadable, Refused, NotWritable, Busy) as error:
+            return [f"The index was not brought up to the files: {error.message}"]
+        if report.pending and not report.embedder:
+            return [f"{report.pending} memories are not embedded yet; `memdb sync` does it."]
+        return []
+
+    # A file that no one else touched since memdb checked it needs no second look.
+
+    @property
+    def _checked(self) -> Path:
+        return self.place.home / "local" / "checked.json"
+
+    def _file_stamp(self) -> Sequence[int | str] | None:
+        try:
+            status = self.place.database.stat()
+        except OSError:
+            return None
+        return [str(self.place.database), status.st_size, status.st_mtime_ns]
+
+    def _verify(self, context: Context) -> None:
+        stamp = self._file_stamp()
+        try:
+            known = json.loads(self._checked.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            known = None
+        database = context.database
+        if stamp is not None and stamp == known:
+            return
+        wrong = database.check()
+        if wrong is None and database.value("select count(*) from memory") != database.value(
+            "select count(*) from fts_length"
+        ):
+            wrong = "rows are missing"
+        if wrong is not None:
+            raise Damaged(f"{self.place.database} is damaged: {wrong}")
+        vectors.repair_index(database)
+
+    def _stamp(self) -> None:
+        stamp = self._file_stamp()
+        if stamp is None or not self.place.home.is_dir():
+            return
+        try:
+            self._checked.parent.mkdir(exist_ok=True)
+            self._checked.write_text(json.dumps(stamp), encoding="utf-8")
+        except OSError:
+            return  # a read-only folder: the next open checks again
+
+
+__all__ = ["Filters", "Hit", "MemdbError", "Recall", "Store", "files", "open"]

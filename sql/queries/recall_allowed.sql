@@ -1,0 +1,15 @@
+-- Which memories do the filters of a recall let through? A filter that is null lets all through.
+select memory.id
+from memory
+join source on source.id = memory.source_id
+where (:types is null or memory.type in (select value from json_each(:types)))
+  and (:tags is null or not exists (
+        select 1 from json_each(:tags) as wanted
+        where not exists (
+            select 1 from edge join node as tag on tag.id = edge.dst
+            where edge.src = memory.id and edge.kind = 'has_tag' and edge.active and tag.key = 'tag:' || wanted.value)))
+  and (:path is null or source.path glob :path)
+  and (:since is null or substr(coalesce(happened_at, modified, created), 1, length(:since)) >= :since)
+  and (:until is null or substr(coalesce(happened_at, modified, created), 1, length(:until)) <= :until)
+  and (:as_of is null or (coalesce(substr(valid_from, 1, length(:as_of)) <= :as_of, 1)
+                          and coalesce(substr(valid_to, 1, length(:as_of)) >= :as_of, 1)));

@@ -1,0 +1,61 @@
+-- Which memories does a question find, and how likely is each? The keyword arm is here, the vector arm's hits come in as
+-- :vector_hits; fusion mixes them. Runs in any SQLite from 3.40 on.
+with
+-- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf].
+term as materialized (
+    select value ->> 0 as term, value ->> 1 as idf from json_each(:terms)
+),
+allowed as materialized (
+    select value as node_id from json_each(:allowed)
+),
+posting as materialized (
+    select fts_instance.doc as node_id, term.term, term.idf,
+           sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
+                    when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end) as frequency
+    from term cross join fts_instance on fts_instance.term = term.term
+    where :allowed is null or fts_instance.doc in (select node_id from allowed)
+    group by fts_instance.doc, term.term
+),
+-- Of each text: the share of the question it holds (words weighed by idf), and BM25 over the idf of the whole question, which
+-- is about 1 where each word stands once.
+matched as materialized (
+    select posting.node_id, sum(posting.idf) / :idf_total as share,
+           sum(posting.idf * posting.frequency * (:k1 + 1)
+               / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)))
+           / :idf_total as bulk
+    from posting
+    join fts_length on fts_length.node_id = posting.node_id
+    join fts_total
+    group by posting.node_id
+),
+-- Vector arm: [key, similarity], nearest first.
+near as materialized (
+    select node.id as node_id, value ->> 1 as similarity, row_number() over (order by value ->> 1 desc, node.key) as place
+    from json_each(:vector_hits) join node on node.key = value ->> 0
+),
+vector as materialized (
+    select node_id, similarity, place from near where similarity >= :vector_floor
+),
+-- A text with few of the question's words stands only where the vector arm, when it is on, does not speak against it.
+-- All words come first, then any word. Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
+keyword as materialized (
+    select matched.node_id, share, min(1.0, bulk * (27 + bulk * bulk) / (27 + 9 * bulk * bulk)) as similarity,
+           row_number() over (order by share >= 0.9999 desc, bulk desc, node.key) as place
+    from matched
+    join node on node.id = matched.node_id
+    where share >= :keyword_strong
+       or share >= :keyword_weak
+          and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak))
+    order by place
+    limit :pool
+)
+-- Fusion: what two arms found is likelier than by either: 1 - (1 - vector)(1 - keyword), never under its best arm.
+select node.key,
+       1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)) as score,
+       vector.place as vector_place, vector.similarity as vector_similarity,
+       keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share
+from (select node_id from keyword union select node_id from vector) as found
+join node on node.id = found.node_id
+left join keyword on keyword.node_id = found.node_id
+left join vector on vector.node_id = found.node_id
+order by score desc, node.key;

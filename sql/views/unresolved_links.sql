@@ -1,0 +1,11 @@
+-- Which links lead nowhere, or could lead to several memories?
+create view unresolved_links as
+select source.key as source,
+       link.raw,                            -- as written
+       link.target,
+       link.line,                           -- of the file
+       link.status,                         -- unresolved, ambiguous
+       link.candidates                      -- JSON list of ids, where ambiguous
+from link
+join node as source on source.id = link.memory_id
+where link.status in ('unresolved', 'ambiguous');

@@ -1,0 +1,67 @@
+"""What all tests share: folders of their own for this user's data and caches, and stores made in a temporary root."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memdb.store import Store
+
+VAULTS = Path(__file__).parent / "vaults"
+
+
+@pytest.fixture(scope="session")
+def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache folder for the whole run, so that the model is put together once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def own_user(tmp_path_factory: pytest.TempPathFactory, model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the real user's folders or settings."""
+    for name in ("MEMDB_ROOT", "MEMDB_DB", "MEMDB_MODEL", "MEMDB_EMBEDDER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMDB_HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("MEMDB_CACHE_DIR", str(model_cache))
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embeddings are switched off."""
+    monkeypatch.setenv("MEMDB_EMBEDDER", "off")
+
+
+@pytest.fixture
+def make_store(tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Makes a store from `{path: text or bytes}`, synced, in a fresh root; closes all at the end."""
+    stores: list[Store] = []
+
+    def make(files: dict[str, str | bytes] | None = None, *, root: Path | None = None, sync: bool = True) -> Store:
+        where = root or tmp_path / f"root-{len(stores)}"
+        write_files(where, files or {})
+        store = Store.init(where)
+        stores.append(store)
+        if sync:
+            store.sync()
+        return store
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def write_files(root: Path, files: dict[str, str | bytes]) -> None:
+    """Write files under a root; text as UTF-8 with the newlines that it has."""
+    root.mkdir(parents=True, exist_ok=True)
+    for path, content in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def copy_vault(name: str, root: Path) -> Path:
+    """A copy of a fixture vault."""
+    return Path(shutil.copytree(VAULTS / name, root))
