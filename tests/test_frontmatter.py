@@ -799,3 +799,16 @@ def test_an_edit_keeps_body_bytes_and_all_other_keys(
     untouched = {"kept", "metadata"} - set(changes) - ({"metadata"} if "type" in changes else set())
     assert all(after.frontmatter[key] == before.frontmatter[key] for key in untouched)
     assert edit_bytes(edited, {**changes, "tags": tags}) == edited
+
+
+def test_comments_above_the_frontmatter_are_kept_and_counted() -> None:
+    text = "<!-- for agents:\n---\nalways greet -->\n\n<!-- more -->\n---\nname: Greeting\nwhen: 2024-13-45\n---\n\nSay hello.\n"
+    found = parse(text)
+    assert (found.name, found.body, found.body_line) == ("Greeting", "Say hello.\n", 11)
+    assert [problem.line for problem in found.problems] == [8]
+    edited = edit_bytes(text.encode(), {"description": "How to greet"})
+    assert edited == text.replace("---\n\nSay", "description: How to greet\n---\n\nSay").encode()
+
+
+def test_a_comment_above_plain_text_is_part_of_the_body() -> None:
+    assert parse("<!-- note -->\nText\n").body == "<!-- note -->\nText\n"

@@ -17,13 +17,13 @@ LEAST_DESCRIPTION = 30
 """Columns that a description must have beside the hit; with fewer, it goes below."""
 
 
-def print_answer(answer: Recall, explain: bool = False) -> None:
-    """Write the hits, or why there are none; remarks on arms and index go to stderr."""
+def print_answer(answer: Recall, explain: bool = False, *, quiet: bool = False) -> None:
+    """Write the hits, or why there are none; remarks on arms and index go to stderr, unless `quiet`."""
     if answer.hits:
         screen.lines(rows(answer.hits, _console_width(), explain))
     else:
         screen.lines([[(answer.empty_message or "Nothing found.", "")]])
-    for remark in remarks(answer):
+    for remark in [] if quiet else remarks(answer):
         screen.note(remark)
 
 

@@ -136,7 +136,7 @@ def cascade(
         if as_json:
             screen.as_json(shapes.recall(answer))
         else:
-            print_answer(answer, explain)
+            print_answer(answer, explain, quiet=True)
 
 
 def parse_seed(written: str) -> tuple[str, float]:

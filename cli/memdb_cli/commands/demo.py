@@ -86,10 +86,8 @@ def _present(store: Store, root: Path, written: int, report: SyncReport) -> None
         )
     for title, question in QUESTIONS:
         screen.lines([[("", "")], [(f"# {title}", "dim")], [(f'$ memdb recall "{question}"', "bold")]])
-        answer = store.recall(question, limit=SHOWN)
-        # Said once, above: that an arm is off.
-        answer.arms.clear()
-        print_answer(answer)
+        # What there is to remark, that an arm is off, stands above once for all.
+        print_answer(store.recall(question, limit=SHOWN), quiet=True)
     here = f"memdb --root {quoted(root)}"
     screen.lines(
         [

@@ -226,7 +226,7 @@ def history(
 
 def _version(memory: str, versions: list[PastText], number: int) -> PastText:
     if not 1 <= number <= len(versions):
-        known = f"It has 1 to {len(versions)}." if versions else "It has none."
+        known = f"Its earlier texts are numbered 1 to {len(versions)}." if versions else "It has none."
         raise NotFound(f"{memory} has no version {number}.", hint=known)
     return versions[number - 1]
 

@@ -235,9 +235,10 @@ def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the store's writer lock: one process at a time changes files, journal and index. Raises Busy, NotWritable."""
     import filelock  # noqa: PLC0415
 
-    lock = filelock.FileLock(str(where.lock), timeout=seconds)
+    # One lock object for each file and process: a service that holds it calls others that take it too.
+    lock = filelock.FileLock(str(where.lock), is_singleton=True)
     try:
-        lock.acquire()
+        lock.acquire(timeout=seconds)
     except filelock.Timeout as error:
         raise Busy(
             f"Another memdb process has been writing {where.root} for {seconds:.0f} seconds.",

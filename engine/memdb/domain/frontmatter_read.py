@@ -69,16 +69,17 @@ def parse(text: str) -> MemoryText:
     """Read a memory file's text; never raises, what could not be read is in `problems`."""
     text = normalise_newlines(text.removeprefix("\ufeff"))
     head = read_head(text)
+    first_line = head.first_line if head else 1
     problems: list[Problem] = []
     pairs: list[tuple[Node, Node]] = []
     if head is not None and head.failure is not None:
-        pairs = _read_line_by_line(head.block, 2, problems)
+        pairs = _read_line_by_line(head.block, first_line, problems)
         if head.unclosed or not problems:
-            _report(problems, head.failure.line + 2, f"not valid frontmatter: {head.failure.reason}")
+            _report(problems, head.failure.line + first_line, f"not valid frontmatter: {head.failure.reason}")
     elif head is not None and head.root is not None:
         pairs = head.root.pairs
-    values = _value(Node("map", 0, 0, pairs=pairs), problems)
-    fields = _Fields(pairs, problems)
+    values = _value(Node("map", 0, 0, pairs=pairs), problems, first_line)
+    fields = _Fields(pairs, problems, first_line)
     start = 0 if head is None or head.unclosed else head.length
     body_start = skip_blank_lines(text, start)
     body = text[body_start:]
@@ -107,25 +108,25 @@ def skip_blank_lines(text: str, start: int) -> int:
     return found.end() if found else start
 
 
-def _value(node: Node, problems: list[Problem]) -> Any:
+def _value(node: Node, problems: list[Problem], first_line: int) -> Any:
     """Turn a node into str, list and dict; repeated keys are reported, the first wins."""
     if node.kind == "text":
         return node.text
     if node.kind == "list":
-        return [_value(item, problems) for item in node.items]
+        return [_value(item, problems, first_line) for item in node.items]
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key, value in node.pairs:
         if key.text in values:
-            first = lines[key.text] + 2
+            first = lines[key.text] + first_line
             _report(
                 problems,
-                key.line + 2,
+                key.line + first_line,
                 f"the key {key.text!r} is repeated; the first, on line {first}, is read",
             )
             continue
         lines[key.text] = key.line
-        values[key.text] = _value(value, problems)
+        values[key.text] = _value(value, problems, first_line)
     return values
 
 
@@ -142,8 +143,8 @@ def candidates(pairs: list[tuple[Node, Node]], key: str) -> Iterator[tuple[Node,
 class _Fields:
     """The known keys of a frontmatter, each read in its own way; what does not fit is a problem."""
 
-    def __init__(self, pairs: list[tuple[Node, Node]], problems: list[Problem]) -> None:
-        self.pairs, self.problems = pairs, problems
+    def __init__(self, pairs: list[tuple[Node, Node]], problems: list[Problem], first_line: int) -> None:
+        self.pairs, self.problems, self.first_line = pairs, problems, first_line
         metadata = [value.pairs for name, value in pairs if name.text == "metadata"][:1]
         for name, value in (pair for group in [pairs, *metadata] for pair in group):
             if value.kind == "text" and value.style is None and _DATE_SHAPE.fullmatch(value.text):
@@ -156,7 +157,7 @@ class _Fields:
             self._misfit(name, f"{value.text} is not a day of the calendar; it is kept as text")
 
     def _misfit(self, name: Node, reason: str) -> None:
-        _report(self.problems, name.line + 2, f"{name.text}: {reason}")
+        _report(self.problems, name.line + self.first_line, f"{name.text}: {reason}")
 
     def _nodes(self, key: str) -> Iterator[tuple[Node, Node]]:
         seen: set[tuple[str, int]] = set()

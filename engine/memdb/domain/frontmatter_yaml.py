@@ -24,6 +24,8 @@ _MAX_CHARACTERS, _MAX_DEPTH, _MAX_NODES = 32_768, 40, 50_000
 _MAX_UNCLOSED_LINES = 200  # lines read of a frontmatter that never closes
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+# Lines of whole comments and blank lines between them, where a comment comes first; possessive, so that it is linear.
+_COMMENTS_ABOVE = re.compile(r"(?:[ \t]*<!--(?:(?!-->)[\s\S]){0,10000}-->[ \t]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*+)++")
 KEY_LINE = re.compile(r"(?P<key>\w[\w .-]*?|\"\w[\w .-]*\"|'\w[\w .-]*')[ \t]*:(?:[ \t]+(?P<rest>.*))?$")
 _HASH_TAGS = re.compile(r"[-:][ \t]+(#[^\s#].*)$")
 # What YAML does not allow in a stream, and the line breaks that only YAML knows (they would split a value).
@@ -72,7 +74,10 @@ class Node:
 
 @dataclass(slots=True)
 class Head:
-    """The frontmatter of a file: its fences and lines as they are, and what YAML makes of them."""
+    """The frontmatter of a file: its fences and lines as they are, and what YAML makes of them.
+
+    `opening` is the fence with the HTML comments that some agents' tools write above it.
+    """
 
     opening: str = ""
     lines: list[str] = field(default_factory=list)
@@ -80,6 +85,11 @@ class Head:
     root: Node | None = None
     failure: Unreadable | None = None
     unclosed: bool = False
+
+    @property
+    def first_line(self) -> int:
+        """The 1-based line of the file on which the first of `lines` stands."""
+        return normalise_newlines(self.opening).count("\n") + 1
 
     @property
     def length(self) -> int:
@@ -301,11 +311,13 @@ def _comment_before(lines: list[str], line: int, column: int) -> str:
 
 def read_head(raw: str) -> Head | None:
     """Find the frontmatter at the start of a text with any newlines; None where the text has none."""
-    matches = _LINE.finditer(raw)
+    above = _COMMENTS_ABOVE.match(raw)
+    start = above.end() if above else 0
+    matches = _LINE.finditer(raw, start)
     first = next(matches, None)
     if first is None or first[0].rstrip(" \t\r\n") != "---":
         return None
-    head = Head(opening=first[0])
+    head = Head(opening=raw[:start] + first[0])
     for match in matches:
         if match[0].rstrip(" \t\r\n") in ("---", "..."):
             head.closing = match[0]
