@@ -12,7 +12,8 @@ create table source (
     path     text not null unique,      -- relative to the root, with "/"
     kind     text not null,             -- memory
     size     integer not null,          -- bytes
-    mtime_ns integer not null,          -- as the file system says; 0 where it must be read again
+    mtime_ns integer not null,          -- as the file system says; -1 where it must be read again
+    ctime_ns integer not null,
     sha256   text not null,             -- of the bytes
     state    text not null check (state in ('seen', 'error'))
 ) strict;
@@ -155,10 +156,15 @@ create trigger edge_updated after update on edge begin
         select new.dst, new.src, new.id, new.kind, new.weight
         where new.active and new.weight > 0 and new.src <> new.dst and new.kind <> 'contradicts';
 end;
-create trigger neighbor_inserted after insert on neighbor begin
+-- Two nodes may have several edges; they are one neighbour of each other.
+create trigger neighbor_inserted after insert on neighbor when not exists (
+    select 1 from neighbor where node_id = new.node_id and other_id = new.other_id and edge_id <> new.edge_id)
+begin
     update node set degree = degree + 1 where id = new.node_id;
 end;
-create trigger neighbor_deleted after delete on neighbor begin
+create trigger neighbor_deleted after delete on neighbor when not exists (
+    select 1 from neighbor where node_id = old.node_id and other_id = old.other_id)
+begin
     update node set degree = degree - 1 where id = old.node_id;
 end;
 
@@ -188,12 +194,13 @@ create trigger fts_length_deleted after delete on fts_length begin
 end;
 
 -- The cache of vectors: a text that was embedded once is never embedded again under the same model.
+-- With rowids: keys beside vectors in one tree would leave room for few keys on a page, and make each look-up slow.
 create table embedding (
     model       text not null,
     text_sha256 text not null,          -- of the exact embedded text
     vector      blob not null,          -- float32, little endian, unit length
     primary key (model, text_sha256)
-) strict, without rowid;
+) strict;
 
 -- The windows of a node's text that the model reads, one vector each.
 create table passage (

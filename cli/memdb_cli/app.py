@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -53,6 +54,11 @@ SECTIONS: dict[str, dict[str, Entry]] = {
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
 
+@cache
+def _group(module: str) -> TyperGroup:
+    return get_group(import_module(f"memdb_cli.commands.{module}").commands)
+
+
 class Program(TyperGroup):
     """The root command. It builds a command when it is called: building all takes longer than their work."""
 
@@ -65,7 +71,7 @@ class Program(TyperGroup):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        group = get_group(import_module(f"memdb_cli.commands.{entry.module}").commands)
+        group = _group(entry.module)
         return group if cmd_name == entry.module == "model" else group.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -68,9 +68,7 @@ def editor() -> list[str]:
         found = shutil.which(program)
         if found:
             return [found]
-    raise UsageError(
-        "There is no editor.", hint="Set EDITOR, or edit by options: memdb edit MEMORY --body TEXT"
-    )
+    raise UsageError("There is no editor.", hint="Set EDITOR, or edit by options: memdb edit MEMORY --body TEXT")
 
 
 def _run(command: list[str], copy: Path) -> None:

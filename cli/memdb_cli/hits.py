@@ -89,9 +89,7 @@ def marks(hit: Hit) -> list[str]:
 
 def reasons(hit: Hit) -> list[str]:
     """The figures behind a hit."""
-    said = [
-        f"{name}: rank {place.rank}, similarity {place.similarity:.3f}" for name, place in hit.arms.items()
-    ]
+    said = [f"{name}: rank {place.rank}, similarity {place.similarity:.3f}" for name, place in hit.arms.items()]
     if hit.fused is not None:
         said.append(f"fused: {hit.fused:.3f}")
     return [*said, f"file: {screen.cell(hit.file)}"]

@@ -6,9 +6,10 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import typer
-from memdb.errors import MemdbError, UsageError
+from memdb.errors import MemdbError, NotWritable, UsageError
 from typer.main import get_command
 
 from memdb_cli import screen
@@ -19,9 +20,7 @@ INTERRUPTED = 130
 
 # click's own errors, by whichever name this typer has them: it carried click along from some release on.
 PARSE_ERROR: type[Exception] = next(
-    kind
-    for kind in typer.BadParameter.__mro__
-    if issubclass(kind, Exception) and kind.__name__ == "ClickException"
+    kind for kind in typer.BadParameter.__mro__ if issubclass(kind, Exception) and kind.__name__ == "ClickException"
 )
 
 
@@ -33,8 +32,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = _invoke(words)
         screen.flush()
         return code
-    except screen.ClosedPipe:
-        return _drop_output()
+    except screen.OutputLost as lost:
+        if lost.reason is None:
+            return _drop_output(0)
+        screen.note(f"error: standard output cannot be written: {lost.reason}")
+        return _drop_output(NotWritable.exit_code)
 
 
 def _invoke(words: list[str]) -> int:
@@ -54,10 +56,10 @@ def _invoke(words: list[str]) -> int:
         return _report(_usage_error(error), as_json)
     except (KeyboardInterrupt, typer.Abort):
         return _report(_Interrupted(), as_json)
-    except screen.ClosedPipe:
+    except screen.OutputLost:
         raise
     except BrokenPipeError as error:
-        raise screen.ClosedPipe from error
+        raise screen.OutputLost from error
     except Exception as error:  # noqa: BLE001 (the last resort: a person gets a sentence, not a traceback)
         if os.environ.get("MEMDB_DEBUG"):
             import traceback
@@ -72,9 +74,7 @@ class _Interrupted(MemdbError):
     code, exit_code = "interrupted", INTERRUPTED
 
     def __init__(self) -> None:
-        super().__init__(
-            "interrupted; the work done so far is kept", hint="The same command goes on from there."
-        )
+        super().__init__("interrupted; the work done so far is kept", hint="The same command goes on from there.")
 
 
 class _Unexpected(MemdbError):
@@ -114,11 +114,8 @@ def _report(error: MemdbError, as_json: bool) -> int:
     return error.exit_code
 
 
-def _drop_output() -> int:
-    """Let nothing complain at exit that standard output is closed."""
-    try:
-        descriptor = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(descriptor, sys.stdout.fileno())
-    except (OSError, ValueError):
-        return 0
-    return 0
+def _drop_output(code: int) -> int:
+    """Let nothing complain at exit about a standard output that takes no more; returns the exit code."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -75,9 +75,7 @@ Database = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_as_json)]
 
-Memory = Annotated[
-    str, typer.Argument(metavar="MEMORY", help="An id (type/name), a name, an alias or a path.")
-]
+Memory = Annotated[str, typer.Argument(metavar="MEMORY", help="An id (type/name), a name, an alias or a path.")]
 Types = Annotated[
     list[str] | None,
     typer.Option("--type", metavar="TYPE", help="Only this type; repeat for any of several."),
@@ -91,9 +89,7 @@ Hops = Annotated[int, typer.Option("--hops", metavar="N", help="Edges that the w
 
 Body = Annotated[
     str | None,
-    typer.Option(
-        "--body", metavar="TEXT", help="The text; - reads it from standard input.", show_default=False
-    ),
+    typer.Option("--body", metavar="TEXT", help="The text; - reads it from standard input.", show_default=False),
 ]
 BodyFile = Annotated[
     Path | None,
@@ -101,9 +97,7 @@ BodyFile = Annotated[
 ]
 Description = Annotated[
     str | None,
-    typer.Option(
-        "--description", metavar="TEXT", help="What the memory says, in a line.", show_default=False
-    ),
+    typer.Option("--description", metavar="TEXT", help="What the memory says, in a line.", show_default=False),
 ]
 NewTags = Annotated[
     list[str] | None, typer.Option("--tag", metavar="TAG", help="Its tags, in place of those it has; repeat.")
@@ -120,9 +114,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any other frontmatter key; repeat."),
 ]
-Unset = Annotated[
-    list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a frontmatter key; repeat.")
-]
+Unset = Annotated[list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a frontmatter key; repeat.")]
 Expect = Annotated[
     str | None,
     typer.Option(

@@ -14,8 +14,12 @@ Part = tuple[str, str]
 """A piece of text with its style, in rich's words; "" is plain."""
 
 
-class ClosedPipe(Exception):
-    """Nobody reads standard output any more, as behind `| head`."""
+class OutputLost(Exception):
+    """Standard output takes no more; `reason` says why, None where nobody reads it any more, as behind `| head`."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def prepare_streams() -> None:
@@ -40,13 +44,13 @@ def dot() -> str:
 
 
 def write(text: str) -> None:
-    """Write data to standard output. Raises ClosedPipe."""
+    """Write data to standard output. Raises OutputLost."""
     with _pipe():
         sys.stdout.write(text)
 
 
 def write_bytes(data: bytes) -> None:
-    """Write bytes to standard output, unchanged. Raises ClosedPipe."""
+    """Write bytes to standard output, unchanged. Raises OutputLost."""
     with _pipe():
         sys.stdout.flush()
         binary = getattr(sys.stdout, "buffer", None)
@@ -58,7 +62,7 @@ def write_bytes(data: bytes) -> None:
 
 
 def flush() -> None:
-    """Push out what is written. Raises ClosedPipe."""
+    """Push out what is written. Raises OutputLost."""
     with _pipe():
         sys.stdout.flush()
 
@@ -67,13 +71,10 @@ def flush() -> None:
 def _pipe() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError as error:
-        raise ClosedPipe from error
     except OSError as error:
         # Windows reports a closed pipe as an invalid argument.
-        if os.name == "nt" and error.errno == errno.EINVAL:
-            raise ClosedPipe from error
-        raise
+        closed = isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
+        raise OutputLost(None if closed else error.strerror or str(error)) from error
 
 
 def as_json(value: Any) -> None:
@@ -139,7 +140,8 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
             justify="right" if header in right else "left",
             style="cyan" if index == 0 else "",
             overflow="fold",
-            no_wrap=header in right,
+            # Ids are copied from here: they stay whole.
+            no_wrap=index == 0 or header in right,
         )
     for row in shown:
         drawn.add_row(*[Text(value) for value in row])
@@ -149,15 +151,17 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> list[str]:
     """The lines of a table in plain text: two spaces between columns, no rules."""
-    widths = [
-        max(width(text) for text in column)
-        for column in zip([h.upper() for h in headers], *rows, strict=True)
-    ]
+    widths = [max(width(text) for text in column) for column in zip([h.upper() for h in headers], *rows, strict=True)]
     result = []
     for row in [[h.upper() for h in headers], *rows]:
         padded = [pad(text, widths[index], headers[index] in right) for index, text in enumerate(row)]
         result.append("  ".join(padded).rstrip())
     return result
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: 1 memory, 2 memories."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:

@@ -30,10 +30,8 @@ def open_store(root: Path | None, database: Path | None) -> Iterator[Store]:
 
 def read_text(file: Path) -> str:
     """A file's text in whatever encoding it has. Raises NotFound, UsageError."""
-    from memdb.base.text import decode
-
     try:
-        return decode(file.read_bytes()).text
+        return _decoded(file.read_bytes(), str(file))
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {file}.") from error
     except OSError as error:
@@ -41,11 +39,27 @@ def read_text(file: Path) -> str:
 
 
 def read_stdin() -> str:
-    """All of standard input, in whatever encoding it has."""
-    from memdb.base.text import decode
+    """All of standard input, in whatever encoding it has. Raises UsageError where it is no text."""
+    return _decoded(_stdin_bytes(), "Standard input")
 
+
+def read_question() -> str:
+    """All of standard input as a question: bytes that are no text are passed over."""
+    return _stdin_bytes().decode("utf-8", "replace").strip("\r\n")
+
+
+def _stdin_bytes() -> bytes:
     binary = getattr(sys.stdin, "buffer", None)
-    return decode(binary.read()).text if binary is not None else sys.stdin.read()
+    return bytes(binary.read()) if binary is not None else sys.stdin.read().encode("utf-8", "replace")
+
+
+def _decoded(data: bytes, source: str) -> str:
+    from memdb.base.text import UndecodableText, decode
+
+    try:
+        return decode(data).text
+    except UndecodableText as error:
+        raise UsageError(f"{source} is not readable as text.", hint="Write it as UTF-8.") from error
 
 
 def given_body(body: str | None, file: Path | None) -> str | None:
@@ -54,7 +68,10 @@ def given_body(body: str | None, file: Path | None) -> str | None:
         raise UsageError("--body and --file both give the text.", hint="Leave one of them out.")
     if file is not None:
         return read_text(file)
-    return read_stdin() if body == "-" else body
+    if body == "-":
+        return read_stdin()
+    # A word of a command line cannot well end with a newline; a text file does.
+    return f"{body}\n" if body and not body.endswith("\n") else body
 
 
 def given_fields(pairs: Sequence[str] | None, removed: Sequence[str] | None) -> dict[str, str | None]:
@@ -76,9 +93,7 @@ def file_bytes(store: Store, path: str) -> bytes:
 
     found = files.stat_file(store.place.root, path)
     if found is None:
-        raise NotFound(
-            f"The file {path} is gone.", hint="Run `memdb sync`; `memdb history` shows what it said."
-        )
+        raise NotFound(f"The file {path} is gone.", hint="Run `memdb sync`; `memdb history` shows what it said.")
     return files.read(store.place.root, found)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,9 +14,20 @@ import apsw
 from memdb.base import files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.settings import Place
-from memdb.base.storage import DAMAGE, Damaged
+from memdb.base.storage import Damaged, explain
 from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
-from memdb.services import digests, forgetting, inspection, prompting, reading, rebuilding, saving, sync, vectors
+from memdb.services import (
+    checking,
+    digests,
+    forgetting,
+    inspection,
+    prompting,
+    reading,
+    rebuilding,
+    saving,
+    sync,
+    vectors,
+)
 from memdb.services import recall as recalling
 from memdb.services.context import Context, Progress, silent
 from memdb.services.digests import Digest
@@ -58,7 +69,9 @@ class Store:
         self.place = place
         self._lock = threading.RLock()
         self._context = Context(place, embedder)
-        self._run(lambda context: self._verify(context))
+        # A program that ends without closing is no crash.
+        self._closer = weakref.finalize(self, checking.close, self._context, locked=False)
+        self._run(checking.verify)
 
     @classmethod
     def init(cls, root: Path | str, *, db: Path | str | None = None, embedder: Embedder | None = None) -> Store:
@@ -81,10 +94,9 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database; using the store opens it again."""
         with self._lock:
-            self._context.close()
-            self._stamp()
+            checking.close(self._context)
 
     @property
     def damage(self) -> str | None:
@@ -231,19 +243,8 @@ class Store:
     def _guarded(self, call: Callable[[Context], Result]) -> Result:
         try:
             return call(self._context)
-        except DAMAGE as error:
-            raise Damaged(f"{self.place.database} cannot be read as a database: {error}") from error
-        except apsw.SQLError as error:
-            if "no such table" in str(error) or "no such column" in str(error) or "malformed" in str(error):
-                raise Damaged(f"{self.place.database} is half written: {error}") from error
-            raise
-        except apsw.BusyError as error:
-            raise Busy(
-                f"{self.place.database} is locked by another program.", hint="Close it there, then try again."
-            ) from error
         except apsw.Error as error:
-            explained = self._context.database.explain(error)
-            raise explained from error
+            raise explain(self.place.database, error) from error
 
     def _is_ours(self) -> bool:
         try:
@@ -265,47 +266,6 @@ class Store:
         if report.pending and not report.embedder:
             return [f"{report.pending} memories are not embedded yet; `memdb sync` does it."]
         return []
-
-    # A file that no one else touched since memdb checked it needs no second look.
-
-    @property
-    def _checked(self) -> Path:
-        return self.place.home / "local" / "checked.json"
-
-    def _file_stamp(self) -> Sequence[int | str] | None:
-        try:
-            status = self.place.database.stat()
-        except OSError:
-            return None
-        return [str(self.place.database), status.st_size, status.st_mtime_ns]
-
-    def _verify(self, context: Context) -> None:
-        stamp = self._file_stamp()
-        try:
-            known = json.loads(self._checked.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            known = None
-        database = context.database
-        if stamp is not None and stamp == known:
-            return
-        wrong = database.check()
-        if wrong is None and database.value("select count(*) from memory") != database.value(
-            "select count(*) from fts_length"
-        ):
-            wrong = "rows are missing"
-        if wrong is not None:
-            raise Damaged(f"{self.place.database} is damaged: {wrong}")
-        vectors.repair_index(database)
-
-    def _stamp(self) -> None:
-        stamp = self._file_stamp()
-        if stamp is None or not self.place.home.is_dir():
-            return
-        try:
-            self._checked.parent.mkdir(exist_ok=True)
-            self._checked.write_text(json.dumps(stamp), encoding="utf-8")
-        except OSError:
-            return  # a read-only folder: the next open checks again
 
 
 __all__ = ["Filters", "Hit", "MemdbError", "Recall", "Store", "files", "open"]

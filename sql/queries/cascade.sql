@@ -1,5 +1,6 @@
 -- Which memories belong in the next prompt, and by which path did each come? From the pool, [key, score] with the best first,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
+-- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
 with recursive
 allowed as materialized (
     select value as node_id from json_each(:allowed)
@@ -13,7 +14,8 @@ seed as materialized (
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop.
 -- The hub rule: a node with more than :hub_degree neighbours relays only to nodes that are in the pool. It is cut before the
--- join, so a hub of any size costs no more than the pool.
+-- join, so a hub of any size costs no more than the pool. The best rows expand first and at most :walk_rows do, which bounds
+-- a walk of many hops through a dense graph; two hops from ten seeds stay below it.
 walk (node_id, depth, score, came_from, trail) as (
     select node_id, 0, score, 0, key || char(9) || score from seed
     union all
@@ -36,71 +38,112 @@ walk (node_id, depth, score, came_from, trail) as (
     cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = pool.node_id
     where walk.depth < :hops and here.degree > :hub_degree
       and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
+    order by 3 desc, 2, 5
+    limit :walk_rows
 ),
 -- Each memory's best: its own score or its best path, whichever is more.
 reached as materialized (
     select node_id, score, trail
     from (
-        select node_id, score, trail, row_number() over (partition by node_id order by score desc, depth, trail) as place
+        select node_id, score, trail,
+               row_number() over (partition by node_id order by round(score, 12) desc, depth, trail) as place
         from (
             select node_id, depth, score, trail from walk
             union all
             select node_id, 0, score, key || char(9) || score from pool
         )
+        where exists (select 1 from memory where memory.id = node_id)
+          and (:allowed is null or node_id in (select node_id from allowed))
     )
     where place = 1
-      and node_id in (select id from node where kind = 'memory')
-      and (:allowed is null or node_id in (select node_id from allowed))
 ),
--- Succession: from every memory that was reached up to what replaces it, by `supersedes` edges (newer to older).
-chain (old_id, at_id, steps) as (
+-- Succession: what stands above every memory that was reached, by `supersedes` edges (newer to older).
+above (old_id, at_id, steps) as materialized (
     select node_id, node_id, 0 from reached
     union
-    select chain.old_id, edge.src, chain.steps + 1
-    from chain join edge on edge.dst = chain.at_id and edge.kind = 'supersedes' and edge.active
-    where chain.steps < :succession_limit
-      and (:allowed is null or edge.src in (select node_id from allowed))
+    select above.old_id, edge.src, above.steps + 1
+    from above cross join edge on edge.dst = above.at_id and edge.kind = 'supersedes' and edge.active
+    where above.steps < :succession_limit
 ),
-newest as materialized (
-    select old_id, max(steps) as length
+-- Memories that replace one another in a ring have no order: the edges of a ring count for nothing.
+ring (start_id, at_id, steps) as materialized (
+    select distinct at_id, at_id, 0 from above where steps > 0
+    union
+    select ring.start_id, edge.src, ring.steps + 1
+    from ring cross join edge on edge.dst = ring.at_id and edge.kind = 'supersedes' and edge.active
+    where ring.steps < :succession_limit
+),
+replaces as materialized (
+    select distinct edge.dst as old_id, edge.src as new_id
+    from (select distinct at_id from above)
+    cross join edge on edge.dst = at_id and edge.kind = 'supersedes' and edge.active
+    where not exists (select 1 from ring where ring.start_id = edge.src and ring.at_id = edge.dst)
+),
+-- Every way up that is left, with its length. A memory that the filters exclude is passed through and never an answer.
+chain (old_id, at_id, steps) as materialized (
+    select distinct at_id, at_id, 0 from above
+    union
+    select chain.old_id, replaces.new_id, chain.steps + 1
+    from chain join replaces on replaces.old_id = chain.at_id
+    where chain.steps < :succession_limit
+),
+-- How many memories stand above each, in the longest way up.
+height as materialized (
+    select old_id as node_id, max(steps) as height
     from chain
-    where not exists (select 1 from edge where edge.dst = chain.at_id and edge.kind = 'supersedes' and edge.active)
+    where :allowed is null or at_id in (select node_id from allowed)
     group by old_id
 ),
 -- A replaced memory hands its score to what replaces it and steps back by one `supersedes` hop for each memory above it.
-lifted as materialized (
-    select node_id, score * step as score, trail
-    from (
-        select chain.at_id as node_id, reached.score, pow_step.value as step,
-               case when chain.steps = 0 then reached.trail
-                    else reached.trail || char(10) || 'supersedes' || char(9) || 1.0 || char(9) || reached.score
-                         || char(9) || node.key end as trail,
-               row_number() over (partition by chain.at_id order by reached.score desc, chain.steps, reached.trail) as place
-        from newest
-        join chain on chain.old_id = newest.old_id and chain.steps <= newest.length
-        join reached on reached.node_id = chain.old_id
-        join node on node.id = chain.at_id
-        join (select key as exponent, value from json_each(:supersession_steps)) as pow_step
-          on pow_step.exponent = newest.length - chain.steps
-    )
-    where place = 1
+best as materialized (
+    select chain.at_id as node_id, reached.node_id as old_id, chain.steps, reached.score as whole, reached.trail,
+           reached.score * coalesce(:supersession_steps ->> ('$[' || height.height || ']'), 0) as score,
+           row_number() over (partition by chain.at_id
+                              order by round(reached.score, 12) desc, chain.steps, reached.trail) as place
+    from reached
+    join chain on chain.old_id = reached.node_id
+    join height on height.node_id = chain.at_id
+    where :allowed is null or chain.at_id in (select node_id from allowed)
 ),
 answer as materialized (
-    select node_id, score, trail from lifted
+    select best.node_id, best.old_id, steps, whole, trail, score
+    from best join node on node.id = best.node_id
+    where place = 1
+    order by round(score, 12) desc, node.key
+    limit :limit
+),
+-- The path goes on from the memory that was found, up to what replaces it. Of several ways up of the same length it shows the
+-- one with the smallest keys.
+route (node_id, here_id, left, trail) as materialized (
+    select node_id, old_id, steps, trail from answer
     union all
-    select node_id, score, trail from reached
-    where node_id not in (select node_id from lifted)
+    select route.node_id, step.id, route.left - 1,
+           route.trail || char(10) || 'supersedes' || char(9) || 1.0 || char(9) || answer.whole || char(9) || step.key
+    from route
+    join answer on answer.node_id = route.node_id
+    join node as step on step.key = (
+        select min(node.key)
+        from replaces
+        join node on node.id = replaces.new_id
+        join chain on chain.old_id = replaces.new_id and chain.at_id = route.node_id and chain.steps = route.left - 1
+        where replaces.old_id = route.here_id)
+    where route.left > 0
 )
-select node.key, answer.score, answer.trail, memory.name, memory.type, memory.description, source.path,
-       (select json_group_array(newer.key) from edge join node as newer on newer.id = edge.src
-        where edge.dst = node.id and edge.kind = 'supersedes' and edge.active) as superseded_by,
-       (select json_group_array(against.key) from edge join node as against
-          on against.id = case edge.src when node.id then edge.dst else edge.src end
-        where node.id in (edge.src, edge.dst) and edge.kind = 'contradicts' and edge.active) as contradicts,
+select node.key, answer.score, route.trail, memory.name, memory.type, memory.description, source.path,
+       (select json_group_array(key) from (
+            select newer.key from edge join node as newer on newer.id = edge.src
+            where edge.dst = node.id and edge.kind = 'supersedes' and edge.active order by newer.key)) as superseded_by,
+       (select json_group_array(key) from (
+            select against.key from edge join node as against on against.id = edge.dst
+            where edge.src = node.id and edge.kind = 'contradicts' and edge.active
+            union
+            select against.key from edge join node as against on against.id = edge.src
+            where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
+            order by 1)) as contradicts,
        memory.valid_to
 from answer
 join node on node.id = answer.node_id
 join memory on memory.id = node.id
 join source on source.id = memory.source_id
-order by answer.score desc, node.key
-limit :limit;
+join route on route.node_id = answer.node_id and route.left = 0
+order by round(answer.score, 12) desc, node.key;

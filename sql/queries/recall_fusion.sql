@@ -1,28 +1,29 @@
 -- Which memories does a question find, and how likely is each? The keyword arm is here, the vector arm's hits come in as
 -- :vector_hits; fusion mixes them. Runs in any SQLite from 3.40 on.
 with
--- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf].
+-- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf, weight].
 term as materialized (
-    select value ->> 0 as term, value ->> 1 as idf from json_each(:terms)
+    select value ->> 0 as term, value ->> 1 as idf, value ->> 2 as weight from json_each(:terms)
 ),
 allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 posting as materialized (
-    select fts_instance.doc as node_id, term.term, term.idf,
+    select fts_instance.doc as node_id, term.term, term.idf, term.weight,
            sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
                     when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end) as frequency
     from term cross join fts_instance on fts_instance.term = term.term
     where :allowed is null or fts_instance.doc in (select node_id from allowed)
     group by fts_instance.doc, term.term
 ),
--- Of each text: the share of the question it holds (words weighed by idf), and BM25 over the idf of the whole question, which
--- is about 1 where each word stands once.
+-- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
+-- over the idf of the whole question, which is about 1 where each word stands once. To twelve digits, because the last one depends on the order of addition.
 matched as materialized (
-    select posting.node_id, sum(posting.idf) / :idf_total as share,
-           sum(posting.idf * posting.frequency * (:k1 + 1)
-               / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)))
-           / :idf_total as bulk
+    select posting.node_id, count(*) = :words as whole,
+           round(min(1.0, sum(posting.weight) / :weight_total), 12) as share,
+           round(sum(posting.idf * posting.frequency * (:k1 + 1)
+                     / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)))
+                 / :idf_total, 12) as bulk
     from posting
     join fts_length on fts_length.node_id = posting.node_id
     join fts_total
@@ -39,8 +40,8 @@ vector as materialized (
 -- A text with few of the question's words stands only where the vector arm, when it is on, does not speak against it.
 -- All words come first, then any word. Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
 keyword as materialized (
-    select matched.node_id, share, min(1.0, bulk * (27 + bulk * bulk) / (27 + 9 * bulk * bulk)) as similarity,
-           row_number() over (order by share >= 0.9999 desc, bulk desc, node.key) as place
+    select matched.node_id, share, round(min(1.0, bulk * (27 + bulk * bulk) / (27 + 9 * bulk * bulk)), 12) as similarity,
+           row_number() over (order by whole desc, bulk desc, node.key) as place
     from matched
     join node on node.id = matched.node_id
     where share >= :keyword_strong
@@ -51,7 +52,7 @@ keyword as materialized (
 )
 -- Fusion: what two arms found is likelier than by either: 1 - (1 - vector)(1 - keyword), never under its best arm.
 select node.key,
-       1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)) as score,
+       round(1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)), 12) as score,
        vector.place as vector_place, vector.similarity as vector_similarity,
        keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share
 from (select node_id from keyword union select node_id from vector) as found

@@ -1,18 +1,33 @@
 -- Which memories lie nearest to the question's vector? Needs sqlite-vec.
--- Bit vectors give the candidates (all passages while there are at most :candidates), the exact vectors give the similarity.
-with candidate as materialized (
-    select passage_id
+-- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate.
+with near as materialized (
+    -- The filter must stand alone beside MATCH: sqlite-vec does not see it through an `or`, and would cut before it filters.
+    select passage_id, distance
     from vec_passage
-    where signature match vec_quantize_binary(:vector)
-      and k = :candidates
-      and (:allowed is null or passage_id in (
-            select passage.id from passage where node_id in (select value from json_each(:allowed))))
+    where not :exact and :allowed is null and signature match vec_quantize_binary(:vector) and k = :candidates
+    union all
+    select passage_id, distance
+    from vec_passage
+    where not :exact and :allowed is not null and signature match vec_quantize_binary(:vector) and k = :candidates
+      and passage_id in (select passage.id from json_each(:allowed) join passage on passage.node_id = value)
+),
+-- Where the candidates were cut, those at the cut are some of several at one distance, by chance of their row: leave them all,
+-- unless there are no others.
+candidate as (
+    select passage_id
+    from near
+    where (select count(*) < :candidates or min(distance) = max(distance) from near)
+       or distance < (select max(distance) from near)
+    union all
+    select id from passage where :exact and :allowed is null
+    union all
+    select passage.id from json_each(:allowed) join passage on passage.node_id = value where :exact
 )
-select node.key, max(1 - vec_distance_cosine(embedding.vector, :vector)) as similarity
+select node.key, round(max(1 - vec_distance_cosine(embedding.vector, :vector)), 12) as similarity
 from candidate
 join passage on passage.id = candidate.passage_id
 join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256
 join node on node.id = passage.node_id
-group by node.key
+group by node.id
 order by similarity desc, node.key
 limit :pool;

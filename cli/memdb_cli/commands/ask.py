@@ -12,7 +12,7 @@ from memdb_cli import screen, shapes
 from memdb_cli.app import section
 from memdb_cli.hits import print_answer, remarks
 from memdb_cli.options import AsJson, Database, Hops, Limit, Root, Tags, Types, notes
-from memdb_cli.session import open_store, read_stdin
+from memdb_cli.session import open_store, read_question
 
 commands = section()
 
@@ -25,8 +25,16 @@ class Format(StrEnum):
     prompt = "prompt"
 
 
-Day = Annotated[
-    str | None, typer.Option(metavar="DATE", help="As 2026, 2026-05 or 2026-05-01.", show_default=False)
+DATE = "a date as 2026, 2026-05 or 2026-05-01"
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help=f"Only what is of that time or later; {DATE}.", show_default=False),
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Only what is of that time or earlier.", show_default=False)
+]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="DATE", help="Only what was valid at that time.", show_default=False)
 ]
 
 
@@ -51,28 +59,17 @@ def recall(
     path: Annotated[
         str | None, typer.Option("--path", metavar="GLOB", help="Only files that match, as 'project/*'.")
     ] = None,
-    since: Day = None,
-    until: Day = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="DATE", help="Only what was valid on that day.", show_default=False),
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
     hops: Hops = 2,
     vector: Annotated[bool, typer.Option("--vector/--no-vector", help="Search by meaning.")] = True,
     keyword: Annotated[bool, typer.Option("--keyword/--no-keyword", help="Search by words.")] = True,
-    sync: Annotated[
-        bool, typer.Option("--sync/--no-sync", help="Bring the index up to the files first.")
-    ] = True,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the SQL with its values, to run by hand.")
-    ] = False,
+    sync: Annotated[bool, typer.Option("--sync/--no-sync", help="Bring the index up to the files first.")] = True,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL with its values, to run by hand.")] = False,
     format: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.table,
-    budget: Annotated[
-        int, typer.Option("--budget", metavar="BYTES", help="The most bytes of --format prompt.")
-    ] = 4096,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show all figures and the path of every hit.")
-    ] = False,
+    budget: Annotated[int, typer.Option("--budget", metavar="BYTES", help="The most bytes of --format prompt.")] = 4096,
+    explain: Annotated[bool, typer.Option("--explain", help="Show all figures and the path of every hit.")] = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -83,7 +80,7 @@ def recall(
     """
     from memdb.services.recall import Filters
 
-    query = read_stdin().rstrip("\r\n") if question == ["-"] else " ".join(question)
+    query = read_question() if question == ["-"] else " ".join(question)
     filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword)) if wanted]
     with open_store(root, database) as store:

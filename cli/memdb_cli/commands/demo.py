@@ -35,9 +35,7 @@ SHOWN = 3
 
 
 @commands.command(
-    epilog=notes(
-        "memdb demo", "memdb demo --keep ~/memdb-demo", exits="4 when the folder of --keep is not empty."
-    )
+    epilog=notes("memdb demo", "memdb demo --keep ~/memdb-demo", exits="4 when the folder of --keep is not empty.")
 )
 def demo(
     keep: Annotated[
@@ -82,7 +80,7 @@ def _present(store: Store, root: Path, written: int, report: SyncReport) -> None
         screen.lines([[("Indexed without a model: recall uses keywords and the graph.", "yellow")]])
     else:
         screen.lines(
-            [[(f"Indexed with {embedder['model']}: {report.embedded} texts embedded, offline.", "")]]
+            [[(f"Indexed with {embedder['model']}: {screen.counted(report.embedded, 'text')} embedded, offline.", "")]]
         )
     for title, question in QUESTIONS:
         screen.lines([[("", "")], [(f"# {title}", "dim")], [(f'$ memdb recall "{question}"', "bold")]])

@@ -20,14 +20,10 @@ commands = section()
 
 
 @commands.command(
-    epilog=notes(
-        "memdb init", "memdb init ~/notes", exits="4 inside the .memdb folder of a store, 6 not writable."
-    )
+    epilog=notes("memdb init", "memdb init ~/notes", exits="4 inside the .memdb folder of a store, 6 not writable.")
 )
 def init(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="[default: --root, else here]")
-    ] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="[default: --root, else here]")] = None,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -39,18 +35,14 @@ def init(
 
     place = settings.place(folder or root or Path.cwd(), database)
     if settings.FOLDER in place.root.parts:
-        raise Refused(
-            f"{place.root} lies inside the {settings.FOLDER} folder of a store.", hint="Name another folder."
-        )
+        raise Refused(f"{place.root} lies inside the {settings.FOLDER} folder of a store.", hint="Name another folder.")
     created = not place.config.exists()
     with Store.init(place.root, db=database) as store:
         status = {"root": str(store.place.root), "database": str(store.place.database), "created": created}
     if as_json:
         screen.as_json(status)
         return
-    screen.lines(
-        [[(f"{place.root} {'is a memdb store now' if created else 'was a memdb store already'}.", "")]]
-    )
+    screen.lines([[(f"{place.root} {'is a memdb store now' if created else 'was a memdb store already'}.", "")]])
     where = "" if folder is None and root is None else f" --root {quoted(place.root)}"
     screen.note(f"next: memdb sync{where}   reads the Markdown files of the folder")
     screen.note(f'      memdb recall "QUESTION"{where}')
@@ -71,9 +63,7 @@ def quoted(path: Path) -> str:
     )
 )
 def sync(
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Go on though more than half of the files are gone.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on though more than half of the files are gone.")] = False,
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed what is new.")] = True,
     root: Root = None,
     database: Database = None,
@@ -95,21 +85,19 @@ def print_report(report: SyncReport) -> None:
     said = [f"{getattr(report, name)} {name}" for name in counts if getattr(report, name)]
     screen.lines([[(", ".join(said) or "The folder has no memories.", "")]])
     if report.problems:
-        screen.lines([[("", "")], [(f"{len(report.problems)} problems:", "bold yellow")]])
+        screen.lines([[("", "")], [(f"{screen.counted(len(report.problems), 'problem')}:", "bold yellow")]])
         for problem in report.problems:
             where = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
             screen.lines([[("  " + screen.cell(where), "cyan"), (f"  {screen.cell(problem.reason)}", "")]])
     if report.ignored:
-        screen.note(f"{len(report.ignored)} files or folders were left out; --json lists them.")
+        screen.note(f"note: {len(report.ignored)} other files or folders left out; --json lists them.")
     if report.pending:
         why = f": {report.embedder}" if report.embedder else "; `memdb reembed` does it."
-        screen.note(f"note: {report.pending} memories are not embedded{why}")
+        screen.note(f"note: {screen.counted(report.pending, 'memory', 'memories')} not embedded{why}")
 
 
 @commands.command(
-    epilog=notes(
-        "memdb rebuild", exits="5 when the folder cannot be read, 7 when the store's model is broken."
-    ),
+    epilog=notes("memdb rebuild", exits="5 when the folder cannot be read, 7 when the store's model is broken."),
 )
 def rebuild(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Build the database anew from the files and the journal. The old one goes when the new one is whole."""
@@ -121,7 +109,7 @@ def rebuild(root: Root = None, database: Database = None, as_json: AsJson = Fals
             shape["report"] = shapes.sync_report(built.report)
             screen.as_json(shape)
             return
-        screen.lines([[(f"The database is built anew; {built.salvaged} vectors were taken over.", "")]])
+        screen.lines([[(f"The database is built anew; {screen.counted(built.salvaged, 'vector')} taken over.", "")]])
         print_report(built.report)
 
 
@@ -134,5 +122,6 @@ def reembed(root: Root = None, database: Database = None, as_json: AsJson = Fals
         stats = store.stats()
         if as_json:
             screen.as_json({"embedded": embedded, "pending": stats["pending"], "model": stats["model"]})
-        else:
-            screen.lines([[(f"{embedded} texts embedded, {stats['pending']} memories wait.", "")]])
+            return
+        waiting = screen.counted(stats["pending"], "memory", "memories")
+        screen.lines([[(f"{screen.counted(embedded, 'text')} embedded, {waiting} waiting.", "")]])

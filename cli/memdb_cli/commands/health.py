@@ -36,9 +36,7 @@ def stats(root: Root = None, database: Database = None, as_json: AsJson = False)
 
 
 @commands.command(
-    epilog=notes(
-        "memdb doctor", "memdb doctor --json", exits="0 when no check failed (warnings may stand), 1 else."
-    )
+    epilog=notes("memdb doctor", "memdb doctor --json", exits="0 when no check failed (warnings may stand), 1 else.")
 )
 def doctor(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Check everything, and say what to do where a check fails.
@@ -68,9 +66,7 @@ def doctor(root: Root = None, database: Database = None, as_json: AsJson = False
         raise typer.Exit(1)
 
 
-@commands.command(
-    epilog=notes("memdb digest", "memdb digest --json", exits="5 when the folder cannot be read.")
-)
+@commands.command(epilog=notes("memdb digest", "memdb digest --json", exits="5 when the folder cannot be read."))
 def digest(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Print one sha256 over what the store says. It syncs first; equal files give equal digests."""
     with open_store(root, database) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -111,8 +112,7 @@ def list_memories(
                 [
                     (
                         memory.id,
-                        (memory.description or memory.name)
-                        + (" (superseded)" if memory.superseded_by else ""),
+                        (memory.description or memory.name) + (" (superseded)" if memory.superseded_by else ""),
                         ", ".join(memory.tags),
                     )
                     for memory in listed
@@ -120,25 +120,17 @@ def list_memories(
             )
         else:
             wanted = types or tags
-            screen.note(
-                "No memory fits." if wanted else "The index is empty. `memdb sync` reads the folder's files."
-            )
+            screen.note("No memory fits." if wanted else "The index is empty. `memdb sync` reads the folder's files.")
 
 
 @commands.command(
-    epilog=notes(
-        "memdb links", "memdb links --unresolved", "memdb links project/plan", exits="3 for no such memory."
-    )
+    epilog=notes("memdb links", "memdb links --unresolved", "memdb links project/plan", exits="3 for no such memory.")
 )
 def links(
-    memory: Annotated[
-        str | None, typer.Argument(metavar="MEMORY", help="Only the links that it writes.")
-    ] = None,
+    memory: Annotated[str | None, typer.Argument(metavar="MEMORY", help="Only the links that it writes.")] = None,
     *,
     unresolved: Annotated[bool, typer.Option("--unresolved", help="Only those that lead nowhere.")] = False,
-    ambiguous: Annotated[
-        bool, typer.Option("--ambiguous", help="Only those that can mean several memories.")
-    ] = False,
+    ambiguous: Annotated[bool, typer.Option("--ambiguous", help="Only those that can mean several memories.")] = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -153,10 +145,7 @@ def links(
         elif found:
             screen.table(
                 ("from", "line", "written", "status", "leads to"),
-                [
-                    (link.source, str(link.line or ""), _written(link), link.status, _goal(link))
-                    for link in found
-                ],
+                [(link.source, str(link.line or ""), _written(link), link.status, _goal(link)) for link in found],
                 right=("line",),
             )
         else:
@@ -224,7 +213,7 @@ def history(
             screen.note(f"{memory} has no earlier texts.")
 
 
-def _version(memory: str, versions: list[PastText], number: int) -> PastText:
+def _version(memory: str, versions: Sequence[PastText], number: int) -> PastText:
     if not 1 <= number <= len(versions):
         known = f"Its earlier texts are numbered 1 to {len(versions)}." if versions else "It has none."
         raise NotFound(f"{memory} has no version {number}.", hint=known)
@@ -240,9 +229,7 @@ def _text(version: PastText) -> str:
     return version.text
 
 
-def _print_difference(
-    store: Store, memory: str, versions: list[PastText], number: int, as_json: bool
-) -> None:
+def _print_difference(store: Store, memory: str, versions: Sequence[PastText], number: int, as_json: bool) -> None:
     import difflib
 
     before = _text(_version(memory, versions, number))
@@ -250,9 +237,7 @@ def _print_difference(
         name, after = f"version {number + 1}", _text(versions[number])
     else:
         name, after = "now", _current_text(store, memory)
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"version {number}", name, lineterm=""
-    )
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"version {number}", name, lineterm="")
     text = "".join(f"{line}\n" for line in lines)
     if as_json:
         screen.as_json({"version": number, "against": name, "diff": text})

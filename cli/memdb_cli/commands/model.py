@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 
 commands = section()
 
-Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model's id, or the part of it after the slash.")
-]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model's id, or the part of it after the slash.")]
 
 
-@commands.callback(
-    invoke_without_command=True, epilog=notes("memdb model list", "memdb model use bge-small-en-v1.5")
-)
+@commands.callback(invoke_without_command=True, epilog=notes("memdb model list", "memdb model use bge-small-en-v1.5"))
 def model(context: typer.Context) -> None:
     """List, use, fetch and find embedding models. Without one, recall answers from keywords and the graph."""
     if context.invoked_subcommand is None:
@@ -35,7 +31,7 @@ def model(context: typer.Context) -> None:
 
 @commands.command("list", epilog=notes("memdb model list", "memdb model list --json"))
 def list_models(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
-    """List the models, with what each costs, whether its files are here and which one is used."""
+    """List the models, which files are here and which one is used."""
     from memdb.base import models
 
     used = _used(root, database)
@@ -43,21 +39,20 @@ def list_models(root: Root = None, database: Database = None, as_json: AsJson = 
     if as_json:
         screen.as_json({"models": found})
         return
-    screen.table(
-        ("model", "used", "here", "dims", "MB", "what for"),
-        [
-            (
-                entry["id"],
-                "yes" if entry["used"] else "",
-                "yes" if entry["path"] else "",
-                str(entry["dims"] or ""),
-                f"{entry['size_mb']:g}" if entry["size_mb"] else "",
-                entry["problem"] or entry["description"],
-            )
-            for entry in found
-        ],
-        right=("dims", "MB"),
-    )
+    column = max(len(entry["id"]) for entry in found)
+    for entry in found:
+        size = f"{entry['size_mb']:g} MB" if entry["size_mb"] else ""
+        state = ", ".join(word for word, true in (("used", entry["used"]), ("here", entry["path"])) if true)
+        screen.lines(
+            [
+                [
+                    (entry["id"].ljust(column), "cyan"),
+                    (f"  {entry['dims'] or '':>4} dims  {size:>7}  ", ""),
+                    (state, "green"),
+                ],
+                [(f"    {screen.cell(entry['problem'] or entry['description'])}", "dim")],
+            ]
+        )
     if used is None:
         screen.note("note: no model is used; recall answers from keywords and the graph.")
 
@@ -110,7 +105,9 @@ def use(
         elif wanted is None:
             screen.lines([[("Embeddings are off; recall answers from keywords and the graph.", "")]])
         else:
-            screen.lines([[(f"The store uses {status['model']} now; {embedded} texts were embedded.", "")]])
+            screen.lines(
+                [[(f"The store uses {status['model']} now; {screen.counted(embedded, 'text')} embedded.", "")]]
+            )
 
 
 @commands.command(
@@ -134,9 +131,7 @@ def pull(model: Model, as_json: AsJson = False) -> None:
 
 
 @commands.command(
-    epilog=notes(
-        "memdb model path", "memdb model path bge-small-en-v1.5", exits="7 when its files are not here."
-    )
+    epilog=notes("memdb model path", "memdb model path bge-small-en-v1.5", exits="7 when its files are not here.")
 )
 def path(
     model: Annotated[str | None, typer.Argument(metavar="MODEL", help="[default: the one in use]")] = None,

@@ -158,10 +158,9 @@ def forget(
         if as_json:
             screen.as_json(asdict(gone))
             return
-        went = f"{gone.file or 'no file'}, {gone.versions} earlier versions, {gone.vectors} vectors"
-        screen.lines(
-            [[("forgot ", "red"), (screen.cell(gone.id), "cyan"), (f"  ({screen.cell(went)})", "dim")]]
-        )
+        counts = (screen.counted(gone.versions, "earlier text"), screen.counted(gone.vectors, "vector"))
+        went = ", ".join((gone.file or "no file", *counts))
+        screen.lines([[("forgot ", "red"), (screen.cell(gone.id), "cyan"), (f"  ({screen.cell(went)})", "dim")]])
         if gone.unresolved:
             screen.note(f"note: these link to it and lead nowhere now: {', '.join(gone.unresolved)}")
         screen.note("note: copies in version control, backups or synced folders are not reached.")
@@ -171,10 +170,10 @@ def _ask(store: Store, memory: str, as_json: bool) -> None:
     """Have the person confirm. Raises Refused where nobody can, or who is asked says no."""
     try:
         shown = store.show(memory)
-        what = f"{shown.id} ({shown.file}, {shown.versions} earlier versions)"
+        what = f"{shown.id} ({shown.file}, {screen.counted(shown.versions, 'earlier text')})"
     except NotFound:
         versions = len(store.history(memory))  # a file that is gone; raises where there never was one
-        what = f"{memory} ({versions} earlier versions)"
+        what = f"{memory} ({screen.counted(versions, 'earlier text')})"
     if as_json or not sys.stdin.isatty():
         raise Refused(f"Forgetting {what} cannot be undone.", hint="Add --yes to do it.")
     screen.note(f"This deletes {what} and cannot be undone.")

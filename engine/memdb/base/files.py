@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,9 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 AGENT_FOLDER = ".claude"
 """The one hidden folder that is entered: Claude Code keeps its memories in `memory` folders below it."""
 
+LEFTOVER_PREFIX, LEFTOVER_SUFFIX = ".memdb-", ".tmp"
+"""The name under which a file is written before it takes its own: one that stays behind was never finished."""
+
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """A memory file larger than this is listed as a problem and not read: 16 MiB is a shelf of books."""
 
@@ -39,6 +43,7 @@ class Found:
     path: str  # relative to the root, with "/"; bytes that are no UTF-8 as \xNN
     size: int  # bytes
     mtime_ns: int
+    ctime_ns: int  # change of the file's record; on Windows, creation: an edit that keeps size and mtime shows here
     real: str  # the path for the operating system
 
 
@@ -49,11 +54,27 @@ class Walk:
     files: dict[str, Found] = field(default_factory=dict)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)  # real paths of files that a killed save did not finish
 
 
 def storable(name: str) -> str:
-    r"""A file name as text that can be stored: a byte that is no UTF-8 is written `\xNN`."""
+    r"""A file name as text that can be stored: a byte that is no UTF-8 is written `\xNN`.
+
+    A backslash that would then read as the start of such a byte is written `\x5c`, so that no two names become one.
+    """
+    if "\\x" in name:
+        name = re.sub(r"\\(?=x[0-9a-f]{2})", r"\\x5c", name)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def real_path(path: str) -> str:
+    """The operating system's name of a stored path: what `storable` was given."""
+    if os.name == "nt" or "\\x" not in path:
+        return path
+    plain = re.sub(
+        rb"\\x(5c|[89a-f][0-9a-f])", lambda match: bytes([int(match[1], 16)]), path.encode("utf-8", "surrogateescape")
+    )
+    return os.fsdecode(plain)
 
 
 def is_memory_file(name: str) -> bool:
@@ -99,6 +120,8 @@ def walk(root: Path) -> Walk:
                     _enter(entry, path, wanted, above, pending, result)
                 elif wanted and is_memory_file(entry.name):
                     _take(entry, path, result)
+                elif entry.name.startswith(LEFTOVER_PREFIX) and entry.name.endswith(LEFTOVER_SUFFIX):
+                    result.leftovers.append(path)
                 elif wanted:
                     result.ignored.append((storable(path), "not a Markdown file"))
             except FileNotFoundError:
@@ -125,7 +148,7 @@ def _take(entry: os.DirEntry[str], path: str, result: Walk) -> None:
         result.problems.append((storable(path), "not a regular file"))
         return
     key = storable(path)
-    result.files[key] = Found(key, status.st_size, status.st_mtime_ns, path)
+    result.files[key] = Found(key, status.st_size, status.st_mtime_ns, status.st_ctime_ns, path)
 
 
 def _enter(
@@ -163,24 +186,14 @@ def read(root: Path, found: Found) -> bytes:
 
 def stat_file(root: Path, path: str) -> Found | None:
     """One memory file of a root by its stored path, or None."""
-    real = os.fsdecode(_real_bytes(path))
+    real = real_path(path)
     try:
         status = os.stat(os.path.join(root, real))  # noqa: PTH116, PTH118
     except (OSError, ValueError):
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    return Found(path, status.st_size, status.st_mtime_ns, real)
-
-
-def _real_bytes(path: str) -> bytes:
-    r"""The operating system's name of a stored path: a file may have \xNN in its very name, so try that first."""
-    plain = path.encode("utf-8")
-    if os.name == "nt" or "\\x" not in path:
-        return plain
-    import re  # noqa: PLC0415
-
-    return re.sub(rb"\\x([89a-f][0-9a-f])", lambda match: bytes([int(match[1], 16)]), plain)
+    return Found(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, real)
 
 
 def write_whole(target: Path, data: bytes) -> None:
@@ -192,7 +205,7 @@ def write_whole(target: Path, data: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Through a link, the file that it leads to is replaced, and the link stays.
         final = target.resolve() if target.is_symlink() else target
-        descriptor, temporary = tempfile.mkstemp(prefix=".memdb-", suffix=".tmp", dir=final.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=LEFTOVER_PREFIX, suffix=LEFTOVER_SUFFIX, dir=final.parent)
         try:
             with os.fdopen(descriptor, "wb") as out:
                 out.write(data)
@@ -217,11 +230,13 @@ def sync_folder(folder: Path) -> None:
     """Make a rename in a folder survive a power cut, where the system can."""
     if os.name == "nt":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    # Some network file systems cannot sync a folder; the rename itself is done.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _umask() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ class Journal:
         self.folder = folder
         self.writer = writer
         self.file = folder / f"{writer}.jsonl"
-        self._last: tuple[int, int] | None = None
+        self._last: tuple[int, int] = (0, 0)
+        self._seen: dict[str, int] | None = None
 
     def append(self, *records: Record) -> list[Record]:
         """Write records at the end, synced to disk, and return them with their time and writer.
@@ -36,17 +37,24 @@ class Journal:
         if not records:
             return []
         stamped = [{"t": self._tick(), "w": self.writer, **record} for record in records]
-        data = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in stamped)
+        data = b"".join(_line(record) + b"\n" for record in stamped)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self.file.open("a+b") as out:
                 if out.tell() and not _ends_line(out):
-                    data = "\n" + data
-                out.write(data.encode("utf-8", "replace"))
-                out.flush()
-                os.fsync(out.fileno())
+                    data = b"\n" + data
+                whole = out.tell()
+                try:
+                    out.write(data)
+                    out.flush()
+                    os.fsync(out.fileno())
+                except OSError:
+                    # A full disk may have taken a part of it.
+                    out.truncate(whole)
+                    raise
+            self._seen = self.state()
         except OSError as error:
-            self._last = None
+            self._seen = None
             raise NotWritable(
                 f"The journal {self.file} cannot be written: {error.strerror or error}.",
                 hint="Check the permissions and the free space; nothing was changed.",
@@ -54,9 +62,10 @@ class Journal:
         return stamped
 
     def _tick(self) -> str:
-        if self._last is None:
-            times = [_parse_time(_last_time(file)) for file in self.files()]
-            self._last = max(times, default=(0, 0))
+        # Other processes of this machine write the same file, and those of others come with a sync tool.
+        if self._seen is None or self._seen != self.state():
+            self._seen = self.state()
+            self._last = max((_parse_time(_last_time(file)) for file in self.files()), default=(0, 0))
         now = time.time_ns() // 1_000_000
         last, count = self._last
         self._last = (now, 0) if now > last else (last, count + 1)
@@ -68,13 +77,17 @@ class Journal:
         `damaged()` lists those. A line that came twice (a merge that kept both sides) counts once.
         """
         wanted = set(kinds) if kinds is not None else None
-        records: dict[tuple[str, str], Record] = {}
+        return [record for _, record in self._entries() if wanted is None or record["kind"] in wanted]
+
+    def _entries(self) -> list[tuple[bytes, Record]]:
+        found: dict[bytes, Record] = {}
         for file in self.files():
-            for line in file.read_bytes().splitlines():
+            for line in _lines(file):
                 record = _parse(line)
-                if record is not None and (wanted is None or record["kind"] in wanted):
-                    records[(record["t"], record["w"])] = record
-        return [records[key] for key in sorted(records)]
+                if record is not None:
+                    found.setdefault(line, record)
+        # Two machines that were copied from one another may give one stamp twice: the line itself decides then.
+        return sorted(found.items(), key=lambda entry: (entry[1]["t"], entry[1]["w"], entry[0]))
 
     def files(self) -> list[Path]:
         """The journal files of all writers."""
@@ -84,7 +97,7 @@ class Journal:
         """The lines that could not be read, as `(file name, line)`; empty lines do not count."""
         found = []
         for file in self.files():
-            for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+            for number, line in enumerate(file.read_bytes().split(b"\n"), start=1):
                 if line.strip() and _parse(line) is None:
                     found.append((file.name, number))
         return found
@@ -93,31 +106,36 @@ class Journal:
         """The size of every file in bytes: for append-only files, what tells whether there is more to read."""
         return {file.name: file.stat().st_size for file in self.files()}
 
-    def rewrite(self, keep: Callable[[Record], Record | None]) -> int:
-        """Drop or replace records for good, in every writer's file: only `forget` may. Returns how many changed."""
+    def rewrite(self, change: Callable[[list[Record]], Mapping[int, Record | None]]) -> int:
+        """Drop or replace records for good, in every writer's file: only `forget` may. Returns how many changed.
+
+        `change` gets all records in their order and returns what those at some places become, None for nothing. Lines that
+        cannot be read go too: a torn line may hold a part of any text.
+        """
         from memdb.base.files import write_whole  # noqa: PLC0415
 
-        changed = 0
+        entries = self._entries()
+        changed = {entries[place][0]: new for place, new in change([record for _, record in entries]).items()}
         for file in self.files():
-            lines: list[bytes] = []
-            touched = 0
-            for line in file.read_bytes().splitlines():
-                record = _parse(line)
-                if record is None:
-                    if line.strip():
-                        lines.append(line)
-                    continue
-                kept = keep(record)
-                if kept is record:
-                    lines.append(line)
-                    continue
-                touched += 1
-                if kept is not None:
-                    lines.append(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
-            if touched:
-                write_whole(file, b"".join(line + b"\n" for line in lines))
-                changed += touched
-        return changed
+            before = _lines(file)
+            after = []
+            for line in before:
+                new = changed.get(line, line)
+                if new is not None and _parse(line) is not None:
+                    after.append(line if isinstance(new, bytes) else _line(new))
+            if after != before:
+                write_whole(file, b"".join(line + b"\n" for line in after))
+        self._seen = None
+        return len(changed)
+
+
+def _line(record: Record) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _lines(file: Path) -> list[bytes]:
+    """The lines of a journal file; a carriage return, which a version control's newline setting may add, is none of it."""
+    return [line for line in file.read_bytes().replace(b"\r\n", b"\n").split(b"\n") if line.strip()]
 
 
 def _ends_line(file: Any) -> bool:

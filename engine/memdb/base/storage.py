@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +53,16 @@ class Database:
         self.path = path
         self.read_only = False
         self.vector_reason: str | None = None
+        self._busy_ms = BUSY_MS
         self.connection = self._connect(create)
         try:
             self._identify()
             self._load_vectors()
             if not self.read_only:
                 self._migrate()
-        except apsw.BusyError as error:
+        except BaseException as error:
             self.connection.close()
-            raise busy(path) from error
-        except DAMAGE as error:
-            self.connection.close()
-            raise Damaged(f"{path} cannot be read as a database: {error}") from error
-        except BaseException:
-            self.connection.close()
-            raise
+            raise explain(path, error) from error
 
     def _connect(self, create: bool) -> apsw.Connection:
         if self.path.is_dir():
@@ -77,15 +74,26 @@ class Database:
             if writable:
                 connection = apsw.Connection(str(self.path), flags=flags)
             else:
-                # A database in WAL mode in a folder that takes no write opens only as immutable.
                 self.read_only = True
-                address = self.path.resolve().as_uri() + "?immutable=1"
-                connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+                connection = self._connect_to_read()
         except apsw.CantOpenError as error:
             raise StoreUnreadable(
                 f"{self.path} cannot be opened.", hint="Check the path and its permissions, or run `memdb init`."
             ) from error
         connection.set_busy_timeout(BUSY_MS)
+        return connection
+
+    def _connect_to_read(self) -> apsw.Connection:
+        """Read with the log where there is one; without, a database in WAL mode opens only as immutable where no file can be made."""
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        address = self.path.resolve().as_uri()
+        connection = apsw.Connection(address + "?mode=ro", flags=flags)
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            connection.execute("select count(*) from sqlite_schema").fetchall()
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+            connection.close()
+            connection = apsw.Connection(address + "?immutable=1", flags=flags)
         return connection
 
     def _identify(self) -> None:
@@ -104,11 +112,13 @@ class Database:
         connection.pragma("cache_size", -64_000)
 
     def _load_vectors(self) -> None:
+        # Importing sqlite_vec would load numpy and the standard sqlite3, for the path of a file that lies beside it.
+        package = find_spec("sqlite_vec")
         try:
-            import sqlite_vec  # noqa: PLC0415
-
+            if package is None or package.origin is None:
+                raise ImportError("it is not installed")
             self.connection.enable_load_extension(True)
-            self.connection.load_extension(sqlite_vec.loadable_path())
+            self.connection.load_extension(str(Path(package.origin).with_name("vec0")))
         except (ImportError, apsw.Error) as error:
             self.vector_reason = f"sqlite-vec cannot be loaded: {error}"
         finally:
@@ -117,7 +127,11 @@ class Database:
     def _migrate(self) -> None:
         known = resources.migrations()
         applied = self._applied()
-        ahead = sorted(applied - {name for name, _ in known})
+        names = {name for name, _ in known}
+        ahead = sorted(applied - names, key=str)
+        # A newer memdb has all of our migrations and its own; anything else is no list of migrations.
+        if ahead and not (names <= applied and all(re.fullmatch(r"\d{4}_\w+", str(name)) for name in ahead)):
+            raise Damaged(f"{self.path} has a list of migrations that no memdb wrote.")
         if ahead:
             raise NewerStore(
                 f"{self.path} was written by a newer memdb (it has {ahead[-1]}).",
@@ -150,6 +164,17 @@ class Database:
             self.connection.execute(statement)
         self.set_meta("views", views_digest())
 
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Wait for other processes' transactions so long, instead of BUSY_MS."""
+        before, self._busy_ms = self._busy_ms, int(seconds * 1000)
+        self.connection.set_busy_timeout(self._busy_ms)
+        try:
+            yield
+        finally:
+            self._busy_ms = before
+            self.connection.set_busy_timeout(before)
+
     def close(self) -> None:
         """Close the connection; SQLite folds the write-ahead log into the file when it is the last one."""
         with suppress(apsw.BusyError):
@@ -164,17 +189,12 @@ class Database:
             )
         try:
             self.connection.execute("begin immediate")
-        except apsw.BusyError as error:
-            raise busy(self.path) from error
-        except DAMAGE as error:
-            raise Damaged(f"{self.path} cannot be read as a database: {error}") from error
-        try:
             yield self.connection
             self.connection.execute("commit")
         except BaseException as error:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
-            raise self.explain(error) from error
+            raise explain(self.path, error) from error
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
@@ -189,29 +209,14 @@ class Database:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
 
-    def explain(self, error: BaseException) -> BaseException:
-        """The memdb error for an SQLite error, with what to do next; any other error as it is."""
-        if isinstance(error, apsw.BusyError):
-            return busy(self.path)
-        if isinstance(error, apsw.FullError):
-            return NotWritable(
-                f"The disk that holds {self.path} is full.", hint="Free some space; nothing was changed."
-            )
-        if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-            return NotWritable(
-                f"{self.path} takes no write: {error}", hint="Check the permissions of the file and its folder."
-            )
-        if isinstance(error, DAMAGE):
-            return Damaged(f"{self.path} cannot be read as a database: {error}")
-        return error
-
     def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement."""
         return self.connection.execute(sql, values).fetchall()
 
     def value(self, sql: str, values: Any = ()) -> Any:
         """The first column of the first row, or None."""
-        return self.connection.execute(sql, values).get
+        row = self.connection.execute(sql, values).fetchone()
+        return row[0] if row else None
 
     def meta(self, key: str) -> str | None:
         """One setting or stamp of the file."""
@@ -243,9 +248,35 @@ def views_digest() -> str:
     return sha256("".join(statement for _, statement in resources.views()).encode()).hexdigest()
 
 
-def busy(path: Path) -> Busy:
-    """The error for a file that another process kept locked for all of BUSY_MS."""
-    return Busy(
-        f"Another process has been writing {path} for {BUSY_MS // 1000} seconds.",
-        hint="Wait for it to finish, or end it, then try again; nothing was changed.",
-    )
+READ_ERRORS = (
+    apsw.SQLITE_IOERR_READ,
+    apsw.SQLITE_IOERR_SHORT_READ,
+    apsw.SQLITE_IOERR_CORRUPTFS,
+    apsw.SQLITE_IOERR_DATA,
+)
+"""The I/O errors that tell of the file; all others tell of a disk that takes no write."""
+
+MISSING_PARTS = ("no such table", "no such column", "already exists", "malformed", "no such module", "vtable constructor")
+"""What SQLite says when a file has other tables than it should: half written, or changed by another program."""
+
+
+def explain(path: Path, error: BaseException) -> BaseException:
+    """The memdb error for an SQLite error, with what to do next; any other error as it is."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return Busy(
+            f"Another process is writing {path}.",
+            hint="Wait for it to finish, or end it, then try again; nothing was changed.",
+        )
+    if isinstance(error, apsw.FullError):
+        return NotWritable(f"The disk that holds {path} is full.", hint="Free some space; nothing was changed.")
+    if isinstance(error, apsw.IOError) and error.extendedresult not in READ_ERRORS:
+        return NotWritable(f"{path} takes no write: {error}", hint="Free some space on its disk; nothing was changed.")
+    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
+        return NotWritable(
+            f"{path} takes no write: {error}", hint="Check the permissions of the file and its folder."
+        )
+    if isinstance(error, DAMAGE):
+        return Damaged(f"{path} cannot be read as a database: {error}")
+    if isinstance(error, apsw.SQLError) and any(part in str(error) for part in MISSING_PARTS):
+        return Damaged(f"{path} is half written: {error}")
+    return error

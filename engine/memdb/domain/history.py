@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -40,9 +40,9 @@ def version_record(key: str, digest: str, reason: str, text: str | None, withhel
     return record | ({"withheld": withheld} if withheld else {"text": text})
 
 
-def rename_record(old: str, new: str) -> Record:
-    """A memory whose file moved: its history goes with it."""
-    return {"kind": "rename", "id": old, "to": new}
+def rename_record(moves: Mapping[str, str]) -> Record:
+    """Memories that have another id now, all at once: their history goes with them."""
+    return {"kind": "rename", "moves": dict(sorted(moves.items()))}
 
 
 def forget_record(key: str) -> Record:
@@ -60,12 +60,25 @@ def key_digest(key: str) -> str:
     return sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
+def is_whole(record: Record) -> bool:
+    """Whether a record of one of KINDS has what its kind needs; others are passed over."""
+    kind = record["kind"]
+    if kind == "version":
+        return isinstance(record.get("id"), str) and isinstance(record.get("sha256"), str)
+    if kind == "rename":
+        moves = record.get("moves")
+        return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
+    if kind == "forget":
+        return isinstance(record.get("id_sha256"), str)
+    return kind == "clusters" and isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
+
+
 def replay(records: Iterable[Record]) -> Past:
-    """The past that a journal tells; records that lack what they need are passed over."""
+    """The past that a journal tells. What was written of a memory before it was forgotten is not told."""
     past = Past()
-    for record in records:
+    for record in filter(is_whole, records):
         kind = record["kind"]
-        if kind == "version" and isinstance(record.get("id"), str) and isinstance(record.get("sha256"), str):
+        if kind == "version":
             past.versions.append(
                 Version(
                     record["id"],
@@ -76,17 +89,79 @@ def replay(records: Iterable[Record]) -> Past:
                     record.get("withheld"),
                 )
             )
-        elif kind == "rename" and isinstance(record.get("id"), str) and isinstance(record.get("to"), str):
-            past.versions = renamed(past.versions, record["id"], record["to"])
-        elif kind == "forget" and isinstance(record.get("id_sha256"), str):
-            past.tombstones[record["id_sha256"]] = record["t"]
-        elif kind == "clusters" and isinstance(record.get("set"), dict):
+        elif kind == "rename":
+            past.versions = [_renamed(version, record["moves"]) for version in past.versions]
+        elif kind == "forget":
+            mark = record["id_sha256"]
+            past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
+            past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
+            past.tombstones[mark] = record["t"]
+        else:
             for key in record.get("gone", []):
                 past.anchors.pop(key, None)
             past.anchors.update(record["set"])
     return past
 
 
-def renamed(versions: list[Version], old: str, new: str) -> list[Version]:
-    """The versions with those of one memory under its new key."""
-    return [Version(new, v.at, v.sha256, v.reason, v.text, v.withheld) if v.memory_key == old else v for v in versions]
+def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
+    new = moves.get(version.memory_key)
+    if new is None:
+        return version
+    return Version(new, version.at, version.sha256, version.reason, version.text, version.withheld)
+
+
+def remains(records: list[Record]) -> dict[int, Record | None]:
+    """What the records still tell of memories that were forgotten after them, by the record's place in the list.
+
+    The value is what the record is to become, None where nothing of it stays. A memory is followed through its renames, so
+    that what was written under an earlier id goes too. Texts come back this way when another machine's journal is merged.
+    """
+    attached: dict[str, list[tuple[int, str]]] = {}  # id: places of its records, each with the id that stands in it
+    seen: list[int] = []  # places of cluster records
+    result: dict[int, Record | None] = {}
+    for place, record in enumerate(records):
+        if not is_whole(record):
+            continue
+        kind = record["kind"]
+        if kind == "version":
+            attached.setdefault(record["id"], []).append((place, record["id"]))
+        elif kind == "rename":
+            taken = {old: attached.pop(old, []) for old in record["moves"]}
+            for old, new in record["moves"].items():
+                attached.setdefault(new, []).extend([*taken[old], (place, old)])
+        elif kind == "clusters":
+            seen.append(place)
+        else:
+            mark = record["id_sha256"]
+            names = {key for key in attached if key_digest(key) == mark}
+            for key in list(names):
+                for at, old in attached.pop(key):
+                    names.add(old)
+                    _take_out(result, records, at, old)
+            for at in seen:
+                _strip_anchors(result, records, at, names, mark)
+    return result
+
+
+def _take_out(result: dict[int, Record | None], records: list[Record], place: int, old: str) -> None:
+    record = records[place]
+    now = result.get(place, record)
+    if record["kind"] == "version" or now is None:
+        result[place] = None
+        return
+    moves = {key: new for key, new in now["moves"].items() if key != old}
+    result[place] = {**now, "moves": moves} if moves else None
+
+
+def _strip_anchors(
+    result: dict[int, Record | None], records: list[Record], place: int, names: set[str], mark: str
+) -> None:
+    now = result.get(place, records[place])
+    if now is None:
+        return
+    kept = {
+        cluster: [anchor for anchor in anchors if anchor not in names and key_digest(anchor) != mark]
+        for cluster, anchors in now["set"].items()
+    }
+    if kept != now["set"]:
+        result[place] = {**now, "set": kept}

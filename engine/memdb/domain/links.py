@@ -56,12 +56,14 @@ class LinkIndex:
     def __init__(self, entries: Iterable[LinkEntry]) -> None:
         self._entries = list(dict.fromkeys(entries))
         self._ids: _Table = {}
+        self._paths: _Table = {}
         self._names: _Table = {}
         self._stems: _Table = {}
         self._aliases: _Table = {}
         for entry in self._entries:
-            for spelling in {entry.id, f"{entry.type}/{entry.name}", f"{entry.type}/{entry.stem}"}:
-                self._ids.setdefault(_exact(spelling), []).append(entry)
+            self._ids.setdefault(_exact(entry.id), []).append(entry)
+            for spelling in {f"{entry.type}/{entry.name}", f"{entry.type}/{entry.stem}"}:
+                self._paths.setdefault(_exact(spelling), []).append(entry)
             self._names.setdefault(_exact(entry.name), []).append(entry)
             self._stems.setdefault(_exact(entry.stem), []).append(entry)
             for alias in {_exact(alias) for alias in entry.aliases}:
@@ -83,14 +85,15 @@ class LinkIndex:
         """The memory that `target` means.
 
         Tried in turn, each for the spelling as written, then without `.md`, leading `./` and `../`, percent
-        signs or an anchor: the id; the name, then the file stem, by type order; an alias; and after all of
-        these a folded spelling of any, then of a title. Two entries of one type under one exact name, two
+        signs or an anchor: the id; the type with a name or stem; the name, then the file stem, by type order;
+        an alias; and after all of these a folded spelling of any, then of a title. Two entries of one type under one exact name, two
         under one alias and two under one folded spelling are ambiguous.
         """
         spellings = _variants(target)
         for spelling in spellings:
             key = _exact(spelling)
             found = _settled(self._ids.get(key), "exact")
+            found = found or _settled(self._paths.get(key), "exact")
             found = found or _by_type(self._names.get(key))
             found = found or _by_type(self._stems.get(key))
             found = found or _settled(self._aliases.get(key), "alias")

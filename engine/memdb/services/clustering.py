@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from memdb.domain.clusters import Cluster
 
 
-def refresh(context: Context, *, at_most: int | None = None) -> bool:
+def refresh(context: Context, *, at_most: int | None = None, wait: float = files.LOCK_SECONDS) -> bool:
     """Cluster the memories again where their vectors changed; True when it did.
 
-    With `at_most`, a store of more memories than that is left for a later sync.
+    With `at_most`, a store of more memories than that is left for a later sync; `wait` is in seconds, for another writer.
     """
     database = context.database
     if database.meta("clusters_stale") is None:
@@ -32,7 +32,7 @@ def refresh(context: Context, *, at_most: int | None = None) -> bool:
     # numpy is loaded where vectors are at work, and never to list or show.
     from memdb.domain import clusters  # noqa: PLC0415
 
-    with files.writer(context.place):
+    with files.writer(context.place, wait):
         keys, texts, matrix = vectors.memory_vectors(database)
         anchors: dict[str, list[str]] = json.loads(database.meta("cluster_anchors") or "{}")
         mark = _mark(keys, matrix, anchors)

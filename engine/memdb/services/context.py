@@ -34,6 +34,7 @@ class Context:
         self._embedder = embedder
         self._database: Database | None = None
         self._identity: tuple[int, int] | None = None
+        self._pinned = False
 
     @property
     def embedder(self) -> Embedder:
@@ -52,9 +53,11 @@ class Context:
 
     @property
     def database(self) -> Database:
-        """The open database. Raises Damaged where it needs a rebuild; see `services.rebuild.heal`."""
-        if self._database is not None and self._identity != file_identity(self.place.database):
-            self.close()
+        """The open database. Raises Damaged where it needs a rebuild; see `services.rebuilding.heal`."""
+        if self._database is not None and not self._pinned and not self._database.connection.in_transaction:
+            # With the whole folder gone (a disk that was pulled), the open file is all there is to answer from.
+            if self._identity != file_identity(self.place.database) and self.place.home.is_dir():
+                self.close()
         if self._database is None:
             foreign_check(self.place)
             self._database = Database(self.place.database)
@@ -64,38 +67,55 @@ class Context:
     def use(self, database: Database) -> None:
         """Work on this database until `close`; a rebuild does, on the file that it builds aside."""
         self._database = database
-        self._identity = file_identity(self.place.database)
+        self._pinned = True
+
+    @property
+    def wrote(self) -> bool:
+        """Whether anything was written since the database was opened."""
+        return self._database is not None and self._database.connection.total_changes() > 0
 
     def close(self) -> None:
         """Close the database; the next use opens it again."""
         if self._database is not None:
             self._database.close()
             self._database = None
+        self._pinned = False
 
     def append(self, *records: Record) -> None:
-        """Journal records, then show them in the tables, inside the caller's transaction."""
+        """Journal records, then show them in the tables, inside the caller's transaction; the caller holds the writer lock."""
+        if not records:
+            return
+        behind = self.journal_is_ahead()
         stamped = self.journal.append(*records)
-        if not stamped:
+        if behind:
+            # A process that was killed between journal and database left records that only a replay shows.
+            self.replay_journal()
             return
         for record in stamped:
             self._apply(record)
-        state = self.journal_state()
-        state[self.journal.file.name] = self.journal.file.stat().st_size
-        self.set_journal_state(state)
+        self.set_journal_state(self.journal.state())
 
     def _apply(self, record: Record) -> None:
         run = self.database.connection.execute
         if record["kind"] == "rename":
-            run("update memory_version set memory_key = ? where memory_key = ?", (record["to"], record["id"]))
-            return
-        past = history.replay([record])
-        insert_past(self.database, past)
-        if record["kind"] == "clusters":
+            moves = json.dumps(record["moves"])
+            run(
+                "update memory_version set memory_key = (select value from json_each(:moves) where key = memory_key)"
+                " where memory_key in (select key from json_each(:moves))",
+                {"moves": moves},
+            )
+        elif record["kind"] == "clusters":
             anchors = json.loads(self.database.meta("cluster_anchors") or "{}")
             for key in record["gone"]:
                 anchors.pop(key, None)
             anchors.update(record["set"])
             self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
+        else:
+            insert_past(self.database, history.replay([record]))
+
+    def journal_is_ahead(self) -> bool:
+        """Whether the journal has more, or other, lines than the tables show."""
+        return self.journal_state() != self.journal.state()
 
     def journal_state(self) -> dict[str, int]:
         """How far each journal file is shown in the tables, in bytes."""
@@ -105,10 +125,24 @@ class Context:
         self.database.set_meta("journal", json.dumps(state, sort_keys=True))
 
     def replay_journal(self) -> None:
-        """Show the whole journal in the tables again, inside the caller's transaction."""
+        """Show the whole journal in the tables again, inside the caller's transaction; the caller holds the writer lock.
+
+        Texts that were forgotten and came back with another machine's journal leave it for good.
+        """
+        records = self.journal.read(history.KINDS)
+        if history.remains(records):
+            self.journal.rewrite(history.remains)
+            self.database.set_meta("scrub", "1")
+            records = self.journal.read(history.KINDS)
         state = self.journal.state()
-        past = history.replay(self.journal.read(history.KINDS))
+        past = history.replay(records)
         run = self.database.connection.execute
+        known = set(self.database.rows("select key_sha256, at from tombstone"))
+        fresh = {mark for mark, at in past.tombstones.items() if (mark, at) not in known}
+        if fresh and self.database.value("select 1 from source"):
+            # Of these, a text that is still in the tables is not a past to keep once its file is gone.
+            self.set_forgotten(self.forgotten() | fresh)
+            self.database.set_meta("scrub", "1")
         run("delete from memory_version")
         run("delete from tombstone")
         insert_past(self.database, past)
@@ -121,6 +155,13 @@ class Context:
                 (f"{settings.FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
             )
         self.set_journal_state(state)
+
+    def forgotten(self) -> set[str]:
+        """The marks of memories that the journal says are forgotten and that the tables may still have."""
+        return set(json.loads(self.database.meta("forgotten") or "[]"))
+
+    def set_forgotten(self, marks: set[str]) -> None:
+        self.database.set_meta("forgotten", json.dumps(sorted(marks)) if marks else None)
 
 
 def insert_past(database: Database, past: history.Past) -> None:

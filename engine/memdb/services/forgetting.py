@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memdb.base import files
-from memdb.base.journal import Record
 from memdb.domain import history
 from memdb.errors import NotWritable
-from memdb.services import clustering, indexing, reading, vectors
+from memdb.services import clustering, indexing, reading, scrubbing, sync
 from memdb.services.context import Context
 from memdb.services.saving import target
 
@@ -27,10 +26,12 @@ class Forgotten:
 def forget(context: Context, written: str) -> Forgotten:
     """Delete a memory's file, rows, words, vectors, versions and journal lines, and rewrite the database without them.
 
-    Cannot be undone. Raises NotFound. Copies that other programs made (version control, backups, sync) are not reached.
+    Cannot be undone. Raises NotFound, NotWritable, and what `sync` raises: a file that was renamed unseen would stay.
+    Copies that other programs made (version control, backups, file sync) are not reached.
     """
-    database = context.database
     with files.writer(context.place):
+        sync.sync(context, embed=False)
+        database = context.database
         key = _find(context, written)
         path = reading.path_of(context, key)
         linking = [link.source for link in reading.links(context) if link.id == key and link.source != key]
@@ -43,25 +44,31 @@ def forget(context: Context, written: str) -> Forgotten:
                 raise NotWritable(
                     f"{file} cannot be deleted: {error.strerror}.", hint="Check its permissions."
                 ) from error
-        # The journal first: a crash after it leaves a missing file, which the next sync takes note of.
-        context.journal.rewrite(lambda record: _without(record, key))
+        # From here on a crash changes nothing: the journal says that it is forgotten, and the next sync carries it out.
         with database.write() as connection:
-            # A label is made of the members' words.
+            # What clusters say is made of their members; a clustering that cannot run now is not waited for.
             connection.execute(
                 "update node set label = '' where id in (select dst from edge join node as member on member.id = src"
                 " where member.key = ? and edge.kind = 'in_cluster')",
                 (key,),
             )
-            if path is not None:
-                indexing.apply(database, [], [path], {})
-            context.set_journal_state(context.journal.state())
+            connection.execute(
+                "update cluster set anchors = (select json_group_array(value) from json_each(anchors) where value <> ?)"
+                " where exists (select 1 from json_each(anchors) where value = ?)",
+                (key, key),
+            )
+            connection.execute("delete from memory_version where memory_key = ?", (key,))
             context.append(history.forget_record(key))
-            gone = _drop_vectors(context)
+            if path is not None:
+                rekeyed = indexing.apply(database, [], [path], {})
+                context.append(*sync.rename_records(rekeyed))
+            context.journal.rewrite(history.remains)
             context.replay_journal()
-            # FTS5 keeps deleted words in its segments until they are merged.
-            connection.execute("insert into fts (fts) values ('optimize')")
+            context.set_forgotten(set())
+            gone = scrubbing.drop_vectors(context)
+            database.set_meta("scrub", "1")
         clustering.refresh(context)
-        _scrub(context)
+        scrubbing.scrub(context)
     return Forgotten(key, path or "", count, gone, tuple(sorted(set(linking))))
 
 
@@ -70,33 +77,3 @@ def _find(context: Context, written: str) -> str:
     if context.database.value("select 1 from memory_version where memory_key = ?", (written,)):
         return written
     return reading.find(context, written)
-
-
-def _without(record: Record, key: str) -> Record | None:
-    if record["kind"] == "version" and record.get("id") == key:
-        return None
-    if record["kind"] == "rename" and key in (record.get("id"), record.get("to")):
-        return None
-    if record["kind"] == "clusters" and any(key in anchors for anchors in record.get("set", {}).values()):
-        kept = {name: [anchor for anchor in anchors if anchor != key] for name, anchors in record["set"].items()}
-        return {**record, "set": kept}
-    return record
-
-
-def _drop_vectors(context: Context) -> int:
-    """Vectors of texts that no passage has: those of the memory and of its earlier versions, under any model."""
-    context.database.connection.execute(
-        "delete from embedding where not exists"
-        " (select 1 from passage where passage.text_sha256 = embedding.text_sha256)"
-    )
-    return context.database.connection.changes()
-
-
-def _scrub(context: Context) -> None:
-    """Rewrite the file so that no freed page and no log frame holds what was deleted."""
-    database = context.database
-    # Bit vectors are in pages of their own; a process without sqlite-vec leaves the rebuild to one that has it.
-    database.set_meta("vec_stale", "1")
-    vectors.repair_index(database)
-    database.connection.execute("vacuum")
-    database.connection.wal_checkpoint(mode=3)  # TRUNCATE

@@ -38,8 +38,15 @@ class Touched:
     tags: set[int] = field(default_factory=set)
 
 
-def apply(database: Database, readings: Iterable[Reading], removed: Iterable[str], moved: dict[str, str]) -> None:
-    """Index readings and drop removed paths inside the caller's transaction; `moved` maps a new path to its old one."""
+Rekeyed = dict[int, tuple[str | None, str]]
+"""Memories that have another key than before: by node, the old key, None where the memory is new, and the new one."""
+
+
+def apply(database: Database, readings: Iterable[Reading], removed: Iterable[str], moved: dict[str, str]) -> Rekeyed:
+    """Index readings and drop removed paths inside the caller's transaction; `moved` maps a new path to its old one.
+
+    Returns which memories have another key now.
+    """
     touched = Touched()
     for new, old in moved.items():
         database.connection.execute("update source set path = ? where path = ?", (new, old))
@@ -48,13 +55,13 @@ def apply(database: Database, readings: Iterable[Reading], removed: Iterable[str
         _remove(database, path, touched)
     for reading in readings:
         _upsert(database, reading, touched)
-    for base_key in sorted(touched.base_keys):
-        _settle_key(database, base_key, touched)
+    rekeyed = _settle_keys(database, touched)
     _resolve_links(database, touched)
     for tag in touched.tags:
         database.connection.execute(
             "delete from node where id = ? and not exists (select 1 from edge where dst = node.id)", (tag,)
         )
+    return rekeyed
 
 
 def _remove(database: Database, path: str, touched: Touched) -> None:
@@ -101,13 +108,15 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
     run, found, memory = database.connection.execute, reading.found, reading.memory
     run("delete from problem where path = ? and code <> 'duplicate_id'", (found.path,))
     run(
-        "insert into source (path, kind, size, mtime_ns, sha256, state) values (?, 'memory', ?, ?, ?, ?) on conflict (path)"
-        " do update set size = excluded.size, mtime_ns = excluded.mtime_ns, sha256 = excluded.sha256, state = excluded.state",
-        (found.path, found.size, found.mtime_ns, reading.sha256, "seen" if memory else "error"),
+        "insert into source (path, kind, size, mtime_ns, ctime_ns, sha256, state) values (?, 'memory', ?, ?, ?, ?, ?)"
+        " on conflict (path) do update set size = excluded.size, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,"
+        " sha256 = excluded.sha256, state = excluded.state",
+        (found.path, found.size, found.mtime_ns, found.ctime_ns, reading.sha256, "seen" if memory else "error"),
     )
     source = database.value("select id from source where path = ?", (found.path,))
     old = run("select id, graph_sha256, text_sha256, base_key from memory where source_id = ?", (source,)).fetchone()
     if memory is None:
+        run("delete from problem where path = ?", (found.path,))
         run(
             "insert into problem (path, line, code, reason) values (?, null, 'unreadable', ?)",
             (found.path, reading.error),
@@ -124,8 +133,8 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
         node = int(old[0])
         run("update node set label = ? where id = ?", (memory.name, node))
     else:
-        # The path stands in for the key until _settle_key decides which file has which.
-        run("insert into node (kind, key, label) values ('memory', ?, ?)", (f"\x00{found.path}", memory.name))
+        # The path stands in for the key until _settle_keys decides which file has which.
+        run("insert into node (kind, key, label) values ('memory', ?, ?)", (f"\0{found.path}", memory.name))
         node = database.connection.last_insert_rowid()
     _write_row(database, node, int(source), memory)
     if not old or old[3] != memory.key:
@@ -242,32 +251,38 @@ def _spellings(database: Database, memory: int) -> set[str]:
     return {key for (key,) in database.rows("select key from memory_key where memory_id = ?", (memory,))}
 
 
-def _settle_key(database: Database, base_key: str, touched: Touched) -> None:
-    """Give each file that asks for one key its own: the first keeps it, the others get a mark of their path."""
-    rows = database.rows(
-        "select memory.id, source.path, node.key from memory join source on source.id = source_id"
-        " join node on node.id = memory.id where base_key = ?",
-        (base_key,),
-    )
-    rows.sort(key=lambda row: key_order(row[1]))
-    wanted = {memory: unique_key(base_key, path) if place else base_key for place, (memory, path, _) in enumerate(rows)}
+def _settle_keys(database: Database, touched: Touched) -> Rekeyed:
+    """Give each file its key: of those that ask for one, the first keeps it, the others get a mark of their path."""
     run = database.connection.execute
-    for memory, path, key in rows:
-        run("delete from problem where path = ? and code = 'duplicate_id'", (path,))
-        if wanted[memory] != base_key:
-            reason = f"another file has the id {base_key} ({rows[0][1]}); this one is {wanted[memory]}"
-            run("insert into problem (path, line, code, reason) values (?, null, 'duplicate_id', ?)", (path, reason))
-        if key != wanted[memory]:
-            run("update node set key = ? where id = ?", (f"\x00{path}", memory))
-    for memory, _, key in rows:
-        if key != wanted[memory]:
-            run("update node set key = ? where id = ?", (wanted[memory], memory))
+    settled: dict[int, tuple[str, str]] = {}
+    for base_key in sorted(touched.base_keys):
+        rows = database.rows(
+            "select memory.id, source.path, node.key from memory join source on source.id = source_id"
+            " join node on node.id = memory.id where base_key = ?",
+            (base_key,),
+        )
+        rows.sort(key=lambda row: key_order(row[1]))
+        for place, (memory, path, key) in enumerate(rows):
+            wanted = unique_key(base_key, path) if place else base_key
+            settled[memory] = (key, wanted)
+            run("delete from problem where path = ? and code = 'duplicate_id'", (path,))
+            if wanted != base_key:
+                reason = f"another file has the id {base_key} ({rows[0][1]}); this one is {wanted}"
+                run("insert into problem (path, line, code, reason) values (?, null, 'duplicate_id', ?)", (path, reason))
+    changed = {memory: keys for memory, keys in settled.items() if keys[0] != keys[1]}
+    # One memory may take the key that another one gives up: all give up theirs first.
+    database.connection.executemany("update node set key = char(0) || id where id = ?", [(memory,) for memory in changed])
+    database.connection.executemany(
+        "update node set key = ? where id = ?", [(wanted, memory) for memory, (_, wanted) in changed.items()]
+    )
+    for memory in settled:
         old = _spellings(database, memory)
         new = set(entry_keys(entry(database, memory)))
-        if old != new or key != wanted[memory]:
+        if old != new or memory in changed:
             touched.spellings.update(old, new)
             run("delete from memory_key where memory_id = ?", (memory,))
             database.connection.executemany("insert into memory_key values (?, ?)", [(k, memory) for k in sorted(new)])
+    return {memory: (None if old.startswith("\0") else old, new) for memory, (old, new) in changed.items()}
 
 
 ENTRY = """select memory.id, node.key, type, name, base_key, aliases, title

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -9,9 +10,11 @@ from typing import Any
 
 import apsw
 
-from memdb.base.storage import DAMAGE, Database
+from memdb.base import files
+from memdb.base.files import Found
+from memdb.base.storage import Database
 from memdb.errors import MemdbError
-from memdb.services import sync, vectors
+from memdb.services import consistency, sync, vectors
 from memdb.services.context import Context
 
 
@@ -69,6 +72,7 @@ def doctor(context: Context) -> list[Finding]:
         else Finding("sqlite-vec", "ok", "loaded")
     )
     findings += _database(database)
+    findings.append(_waiting(context))
     damaged = context.journal.damaged()
     findings.append(
         Finding("journal", "warning", f"{len(damaged)} lines cannot be read, first {damaged[0][0]} line {damaged[0][1]}",
@@ -99,70 +103,42 @@ def _embedder(context: Context) -> Finding:
 
 
 def _database(database: Database) -> list[Finding]:
-    checks = {
-        "pages": database.check,
-        "foreign keys": lambda: _first(database, "pragma foreign_key_check"),
-        "keyword index": lambda: _fts(database),
-        "keyword rows": lambda: _unequal(database, "select count(*) from fts", "select count(*) from memory"),
-        "degrees": lambda: _first(
-            database,
-            "select key from node where degree <> (select count(*) from neighbor where node_id = node.id)",
-        ),
-        "neighbours": lambda: _unequal(
-            database,
-            "select count(*) from neighbor",
-            "select 2 * count(*) from edge where active and weight > 0 and src <> dst and kind <> 'contradicts'",
-        ),
-        "vectors": lambda: _vectors(database),
-    }
-    findings = []
-    for name, check in checks.items():
-        try:
-            wrong = check()
-        except (*DAMAGE, apsw.SQLError) as error:
-            wrong = str(error)
-        findings.append(
-            Finding(name, "error", wrong, "Run `memdb rebuild`: the files and the journal have everything.")
-            if wrong
-            else Finding(name, "ok", "consistent")
-        )
-    return findings
+    return [
+        Finding(name, "error", wrong, "Run `memdb rebuild`: the files and the journal have everything.")
+        if wrong
+        else Finding(name, "ok", "consistent")
+        for name, wrong in consistency.check(database).items()
+    ]
 
 
-def _first(database: Database, statement: str) -> str | None:
-    row = database.connection.execute(statement).fetchone()
-    return f"first of them: {row[0]}" if row else None
-
-
-def _unequal(database: Database, left: str, right: str) -> str | None:
-    a, b = database.value(left), database.value(right)
-    return None if a == b else f"{a} rows where {b} belong"
-
-
-def _fts(database: Database) -> str | None:
-    if database.read_only:
-        return None
-    database.connection.execute("insert into fts (fts, rank) values ('integrity-check', 1)")
-    return None
-
-
-def _vectors(database: Database) -> str | None:
-    missing = _first(
-        database,
-        "select text_sha256 from passage where not exists (select 1 from embedding"
-        " where embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256)",
-    )
-    if missing or database.vector_reason is not None or not database.connection.table_exists(None, "vec_passage"):
-        return missing
-    return _unequal(database, "select count(*) from vec_passage", "select count(*) from passage")
+def _waiting(context: Context) -> Finding:
+    waiting = vectors.pending_count(context) if context.embedder.status.state != "off" else 0
+    if waiting:
+        return Finding("embedded", "warning", f"{waiting} memories are not embedded yet", "Run `memdb sync`.")
+    return Finding("embedded", "ok", "nothing waits")
 
 
 def _files(context: Context) -> Finding:
     try:
         plan = sync.plan(context)
+        # Size and time only raise a suspicion: what was written seconds before a sync is looked at again.
+        changed = [found for found in plan.suspects if _differs(context, plan.known.get(found.path, (None, None))[1], found)]
     except MemdbError as error:
         return Finding("files", "error", error.message, error.hint)
-    behind = len(plan.suspects) + len(plan.missing)
+    behind = len(changed) + len(plan.missing)
     if behind:
         return Finding("files", "warning", f"{behind} files changed since the last sync", "Run `memdb sync`.")
     return Finding("files", "ok", f"{len(plan.walk.files)} memories, index up to date")
+
+
+def _differs(context: Context, digest: str | None, found: Found) -> bool:
+    """Whether a file's bytes are others than the index has; one that cannot be read differs where it once could."""
+    if digest is None:
+        return True
+    if found.size > files.MAX_FILE_BYTES:
+        return digest != ""
+    try:
+        data = files.read(context.place.root, found)
+    except OSError:
+        return digest != ""
+    return hashlib.sha256(data).hexdigest() != digest

@@ -15,9 +15,11 @@ def block(context: Context, answer: Recall, budget: int = BUDGET) -> str:
     lines: list[str] = []
     used = 0
     for hit in answer.hits:
-        body = reading.show(context, hit.id).body.strip()
+        body = reading.body_of(context, hit.id)
+        if body is None:
+            continue  # it went since it was found
         line = f"- [{hit.id}] {hit.description or hit.name}{_marks(hit)}"
-        whole = f"{line}\n\n{body}\n" if body else line
+        whole = f"{line}\n\n{body.strip()}\n" if body.strip() else line
         for text in (whole, line):
             size = len(text.encode("utf-8")) + 1
             if used + size <= budget:

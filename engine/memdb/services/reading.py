@@ -99,6 +99,12 @@ def key_of(context: Context, path: str) -> str | None:
     return str(found) if found is not None else None
 
 
+def body_of(context: Context, key: str) -> str | None:
+    """The body of a memory by its exact id, secrets redacted; None where there is no such memory."""
+    found = context.database.value("select body from memory join node using (id) where key = ?", (key,))
+    return str(found) if found is not None else None
+
+
 def find(context: Context, written: str) -> str:
     """The id that a person means by an id, a name, an alias or a path. Raises NotFound, or UsageError where it is ambiguous."""
     if path_of(context, written) is not None:

@@ -8,14 +8,12 @@ from pathlib import Path
 import apsw
 
 from memdb.base import files
-from memdb.base.storage import DAMAGE, Damaged, Database
+from memdb.base.storage import BUSY_MS, DAMAGE, Damaged, Database
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
-from memdb.services import sync
+from memdb.services import checking, scrubbing, sync
 from memdb.services.context import Context, Progress, silent
+from memdb.services.scrubbing import ASIDE, PARTS
 from memdb.services.sync import SyncReport
-
-ASIDE = ".rebuild"
-"""What the name of the database that is being built ends with."""
 
 SALVAGE_BATCH = 1000
 
@@ -29,14 +27,17 @@ class Rebuilt:
     report: SyncReport
 
 
-def rebuild(context: Context, *, reason: str = "asked for", progress: Progress = silent, yes: bool = True) -> Rebuilt:
-    """Rebuild and swap. Vectors are taken over where the old database can be read, so unchanged text costs nothing.
+def rebuild(
+    context: Context, *, reason: str = "asked for", progress: Progress = silent, keep_old: bool = True
+) -> Rebuilt:
+    """Rebuild and put in place. Vectors are taken over where the old database can be read, so unchanged text costs nothing.
 
-    The old database stays where the root cannot be read or, if it is sound, where the model that it was embedded with is broken.
+    The old database stays where the root cannot be read and, with `keep_old`, where it is sound and the model that it was embedded
+    with is broken (ModelUnavailable).
     """
     place = context.place
     aside = place.database.with_name(place.database.name + ASIDE)
-    sound = _is_sound(context)
+    sound = keep_old and _is_sound(context)
     context.close()
     with files.writer(place):
         remove(aside)
@@ -44,26 +45,30 @@ def rebuild(context: Context, *, reason: str = "asked for", progress: Progress =
         context.use(fresh)
         try:
             salvaged = _salvage(place.database, fresh) if place.database.exists() else 0
-            report = _fill(context, progress, yes)
+            with fresh.write():
+                context.replay_journal()
+                fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
+            report = sync.sync(context, yes=True, progress=progress)
+            if _owes_a_scrub(place.database, fresh):
+                with fresh.write():
+                    scrubbing.drop_vectors(context)
             if sound and report.pending and context.embedder.status.state == "off" and _failed(context):
                 raise ModelUnavailable(
                     f"The embedding model is broken: {context.embedder.status.reason}. The old database stays.",
                     hint="Mend the model (`memdb doctor`), or rebuild without it: MEMDB_EMBEDDER=off memdb rebuild",
                 )
-            fresh.connection.wal_checkpoint(mode=3)
+            fresh.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except BaseException:
             context.close()
             remove(aside)
             raise
         context.close()
-        _swap(aside, place.database)
+        if _copy_over(aside, place.database):
+            remove(aside)
+        else:
+            _swap(aside, place.database)
+        checking.note(place)
     return Rebuilt(reason, salvaged, report)
-
-
-def _fill(context: Context, progress: Progress, yes: bool) -> SyncReport:
-    with context.database.write():
-        context.replay_journal()
-    return sync.sync(context, yes=yes, progress=progress)
 
 
 def _failed(context: Context) -> bool:
@@ -82,7 +87,7 @@ def _is_sound(context: Context) -> bool:
 
 def heal(context: Context, error: Damaged, *, progress: Progress = silent) -> Rebuilt:
     """Rebuild a database that turned out to be damaged, and remember why."""
-    result = rebuild(context, reason=error.message, progress=progress)
+    result = rebuild(context, reason=error.message, progress=progress, keep_old=False)
     context.damage = error.message
     return result
 
@@ -111,6 +116,22 @@ def _salvage(old: Path, fresh: Database) -> int:
     return taken
 
 
+def _owes_a_scrub(old: Path, fresh: Database) -> bool:
+    """Whether a memory was forgotten of which the old database, and so what was taken over from it, may have vectors."""
+    marks = set(fresh.rows("select key_sha256, at from tombstone"))
+    if not marks or not old.exists():
+        return False
+    try:
+        source = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            done = set(source.execute("select key_sha256, at from tombstone").fetchall())
+            return not marks <= done or bool(source.execute("select 1 from meta where key = 'scrub'").fetchall())
+        finally:
+            source.close()
+    except apsw.Error:
+        return True
+
+
 def _some(rows: apsw.Cursor) -> list[tuple[str, str, bytes]]:
     found = []
     for row in rows:
@@ -131,15 +152,47 @@ def _is_unit(blob: object) -> bool:
 
 def remove(database: Path) -> None:
     """Delete a database file with its log and shared memory."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
+    for part in PARTS:
+        database.with_name(database.name + part).unlink(missing_ok=True)
+
+
+def _copy_over(fresh: Path, old: Path) -> bool:
+    """Write the new database into the old file, as one transaction; False where SQLite cannot.
+
+    Processes that have the old file open go on with the new content, which a file that takes the name of an open one, and its log,
+    would not give them.
+    """
+    if not old.exists():
+        return False
+    try:
+        source = apsw.Connection(str(fresh), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error:
+        return False
+    try:
+        target = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            target.set_busy_timeout(BUSY_MS)
+            with target.backup("main", source, "main") as backup:
+                while not backup.done:
+                    backup.step(-1)
+            return bool(target.pragma("quick_check") == "ok")
+        finally:
+            target.close()
+    except apsw.FullError as error:
+        raise NotWritable(
+            f"The disk that holds {old} is full.", hint="Free some space; the old database is as it was."
+        ) from error
+    except apsw.Error:
+        return False
+    finally:
+        source.close()
 
 
 def _swap(fresh: Path, old: Path) -> None:
     # The old log must not be replayed into the new file.
     try:
-        for suffix in ("-wal", "-shm", "-journal"):
-            old.with_name(old.name + suffix).unlink(missing_ok=True)
+        for part in PARTS[1:]:
+            old.with_name(old.name + part).unlink(missing_ok=True)
         fresh.replace(old)
     except OSError as error:
         remove(fresh)

@@ -6,16 +6,16 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memdb.base import files, secrets
 from memdb.base import text as texts
 from memdb.domain import frontmatter, memories
-from memdb.errors import Changed, SecretFound, UsageError
-from memdb.services import indexing, reading
+from memdb.errors import Changed, Refused, SecretFound, UsageError
+from memdb.services import indexing, reading, sync
 from memdb.services.context import Context
-from memdb.services.sync import reading_of, version_of
 
 NAME_BYTES = 255
 """The longest file name, in UTF-8 bytes, that all common file systems take."""
@@ -60,7 +60,13 @@ def save(
             changes[field] = value if isinstance(value, str) else list(value)
     refuse_secrets({"name": key, "body": body or "", **{field: _flat(value) for field, value in changes.items()}})
     with files.writer(context.place):
-        path = reading.path_of(context, f"{kind}/{name}") or f"{kind}/{name}.md"
+        path = reading.path_of(context, f"{kind}/{name}")
+        if path is not None and files.stat_file(context.place.root, path) is None:
+            # Renamed or deleted unseen: only the folder can say which. Where too much is missing, this one file is made anew.
+            with suppress(Refused):
+                sync.sync(context, embed=False)
+            path = reading.path_of(context, f"{kind}/{name}")
+        path = path or files.storable(f"{kind}/{name}.md")
         before = _current(context, path)
         if before is None:
             text = frontmatter.render({"name": name, **_filled(changes)}, body or "")
@@ -119,10 +125,12 @@ def _filled(changes: Mapping[str, object]) -> dict[str, object]:
 
 def target(context: Context, path: str) -> Path:
     """The file of a stored path. Raises UsageError where it would lie outside the root."""
-    found = files.stat_file(context.place.root, path)
-    real = context.place.root / (found.real if found else path)
-    if not Path(os.path.abspath(real)).is_relative_to(context.place.root):  # noqa: PTH100 (links stay links)
-        raise UsageError(f"{path} leads out of {context.place.root}.")
+    real = context.place.root / files.real_path(path)
+    inside = Path(os.path.abspath(real))  # noqa: PTH100 (links stay links)
+    if not inside.is_relative_to(context.place.root) or inside.is_relative_to(context.place.home):
+        raise UsageError(f"{path} is not among the memories of {context.place.root}.")
+    if not files.is_memory_file(inside.name):
+        raise UsageError(f"{path} is no Markdown file.", hint="Name a file that ends with .md")
     return real
 
 
@@ -135,9 +143,16 @@ def _current(context: Context, path: str) -> bytes | None:
     known = context.database.value("select sha256 from source where path = ?", (path,))
     if known != hashlib.sha256(data).hexdigest():
         with context.database.write():
-            context.append(*version_of(context, path, "edited"))
-            indexing.apply(context.database, [reading_of(found, data)], [], {})
+            _index(context, found, data, "edited")
     return data
+
+
+def _index(context: Context, found: files.Found, data: bytes, reason: str | None) -> None:
+    """Bring one file into the index, inside the caller's transaction; with a reason, the text before goes to the journal."""
+    if reason is not None:
+        context.append(*sync.version_of(context, found.path, reason))
+    rekeyed = indexing.apply(context.database, [sync.reading_of(found, data)], [], {})
+    context.append(*sync.rename_records(rekeyed))
 
 
 def _put(context: Context, path: str, before: bytes | None, after: bytes, expected: str | None) -> Saved:
@@ -152,7 +167,7 @@ def _put(context: Context, path: str, before: bytes | None, after: bytes, expect
         return Saved(reading.key_of(context, path) or path, path, False, False, digest or "")
     # The name of a memory can be that of a folder in another case, or of a file on a case-insensitive disk.
     with context.database.write():
-        context.append(*version_of(context, path, "saved"))
+        context.append(*sync.version_of(context, path, "saved"))
         now = file.read_bytes() if file.exists() else None
         if now != before:
             raise Changed(f"{path} changed while it was being saved; it was not replaced.", hint="Save again.")
@@ -160,7 +175,7 @@ def _put(context: Context, path: str, before: bytes | None, after: bytes, expect
         found = files.stat_file(context.place.root, path)
         if found is None:
             raise Changed(f"{path} was removed while it was being saved.", hint="Save again.")
-        indexing.apply(context.database, [reading_of(found, after)], [], {})
+        _index(context, found, after, None)
     return Saved(
         reading.key_of(context, path) or memories.split_path(path)[1],
         path,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memdb.base import files
 from memdb.base import text as texts
 from memdb.base.files import Found, Walk
 from memdb.base.journal import Record
+from memdb.base.storage import Database
 from memdb.domain import history, memories
 from memdb.errors import ModelUnavailable, Refused
-from memdb.services import clustering, indexing, vectors
+from memdb.services import clustering, indexing, scrubbing, vectors
 from memdb.services.context import Context, Progress, silent
-from memdb.services.indexing import Reading
+from memdb.services.indexing import Reading, Rekeyed
 
 BATCH = 500
 """Files per write transaction: short enough that other writers do not wait, long enough to be fast."""
@@ -61,22 +62,27 @@ class Plan:
 
     walk: Walk
     suspects: list[Found]
-    known: dict[str, tuple[int, int, str]]  # path: size, mtime_ns, sha256
+    known: dict[str, tuple[tuple[int, int, int], str]]  # path: size and times, sha256
     missing: list[str]
 
 
 def plan(context: Context, walk: Walk | None = None) -> Plan:
-    """Compare the folder with the index by size and time; reads no file."""
+    """Compare the folder with the index by size and time; reads no file, unless the index cannot be written."""
     seen = walk or files.walk(context.place.root)
     known = {
-        path: (size, mtime, digest)
-        for path, size, mtime, digest in context.database.rows("select path, size, mtime_ns, sha256 from source")
+        path: ((size, mtime, ctime), digest)
+        for path, size, mtime, ctime, digest in context.database.rows(
+            "select path, size, mtime_ns, ctime_ns, sha256 from source"
+        )
     }
     suspects = []
     for path, found in seen.files.items():
         stamp = known.get(path)
-        if stamp is None or stamp[0] != found.size or stamp[1] != found.mtime_ns:
+        if stamp is None or stamp[0] != (found.size, found.mtime_ns, found.ctime_ns):
             suspects.append(found)
+    if context.database.read_only:
+        # The times of a copy differ, and cannot be noted: only a file whose bytes differ is behind.
+        suspects = [found for found in suspects if found.path not in known or _differs(context, found, known[found.path][1])]
     missing = sorted(known.keys() - seen.files.keys())
     return Plan(seen, suspects, known, missing)
 
@@ -97,6 +103,19 @@ def sync(
     clusters of a larger store for later, `wait` is for how many seconds another writer is waited for.
     Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is then as it was.
     """
+    with context.database.patience(wait):
+        return _sync(context, yes, embed, embed_limit, cluster_limit, wait, progress)
+
+
+def _sync(
+    context: Context,
+    yes: bool,
+    embed: bool,
+    embed_limit: int | None,
+    cluster_limit: int | None,
+    wait: float,
+    progress: Progress,
+) -> SyncReport:
     first = plan(context)
     report = SyncReport(ignored=first.walk.ignored)
     report.unchanged = len(first.walk.files)
@@ -104,12 +123,14 @@ def sync(
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
             _apply(context, plan(context), report, yes, progress)
+            if context.database.meta("scrub") is not None:
+                scrubbing.scrub(context)
     if embed:
         try:
             report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)
         except ModelUnavailable as error:
             report.embedder = error.message
-        clustering.refresh(context, at_most=cluster_limit)
+        clustering.refresh(context, at_most=cluster_limit, wait=wait)
     database = context.database
     report.pending = vectors.pending_count(context)
     report.problems = [
@@ -120,8 +141,8 @@ def sync(
 
 
 def _behind(context: Context, walk: Walk) -> bool:
-    """Whether the journal says more than the tables, or the walk met other problems than the last one."""
-    if context.journal_state() != context.journal.state():
+    """Whether the journal says more than the tables, the walk met other problems than the last one, or a forget is not done."""
+    if walk.leftovers or context.journal_is_ahead() or context.database.meta("scrub") is not None:
         return True
     stood = context.database.rows("select path, reason from problem where code = 'walk' order by path, reason")
     return [tuple(row) for row in stood] != walk.problems
@@ -129,7 +150,7 @@ def _behind(context: Context, walk: Walk) -> bool:
 
 def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progress: Progress) -> None:
     database = context.database
-    if context.journal_state() != context.journal.state():
+    if context.journal_is_ahead():
         with database.write():
             context.replay_journal()
     fresh = {item.path for item in found.suspects if item.path not in found.known}
@@ -140,27 +161,34 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
             f"{len(gone)} of {len(found.known)} files are missing under {context.place.root}; nothing was changed.",
             hint="If they are meant to be gone, run `memdb sync --yes`; else check that the disk or folder is there.",
         )
+    for leftover in found.walk.leftovers:
+        (context.place.root / leftover).unlink(missing_ok=True)
     with database.write() as connection:
         connection.execute("delete from problem where code = 'walk'")
         connection.executemany(
             "insert into problem (path, line, code, reason) values (?, null, 'walk', ?)", found.walk.problems
         )
-    report.unchanged -= len(found.suspects)
+    report.unchanged = len(found.walk.files) - len(found.suspects)
+    ids = _Ids()
     removals = list(gone)
-    total, done = len(found.suspects), 0
+    done = 0
     for batch in _batches(found.suspects):
-        readings = [reading for item in batch if (reading := _read(context, item)) is not None]
-        same = [r for r in readings if r.found.path in found.known and found.known[r.found.path][2] == r.sha256]
+        read = [reading for item in batch if (reading := _read(context, item)) is not None]
+        # A file that cannot be read now is what it was, until it can.
+        unread = [r for r in read if not r.sha256 and r.found.path in found.known and r.found.mtime_ns < 0]
+        readings = [r for r in read if r not in unread]
+        same = [r for r in readings if r.found.path in found.known and found.known[r.found.path][1] == r.sha256]
         unequal = [r for r in readings if r not in same]
         with database.write() as connection:
             for reading in same:
                 connection.execute(
-                    "update source set size = ?, mtime_ns = ? where path = ?",
-                    (reading.found.size, reading.found.mtime_ns, reading.found.path),
+                    "update source set size = ?, mtime_ns = ?, ctime_ns = ? where path = ?",
+                    (reading.found.size, reading.found.mtime_ns, reading.found.ctime_ns, reading.found.path),
                 )
+            _note_unread(database, same, unread)
             moves = {r.found.path: moved[r.found.path] for r in unequal if r.found.path in moved}
             context.append(*_past_records(context, unequal, removals, moves))
-            indexing.apply(database, unequal, removals, moves)
+            ids.note(indexing.apply(database, unequal, removals, moves))
         removals = []
         report.unchanged += len(same)
         for reading in unequal:
@@ -171,12 +199,63 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
             else:
                 report.changed += 1
         done += len(batch)
-        progress("reading", done, total)
-    if removals:
-        with database.write():
+        progress("reading", done, len(found.suspects))
+    with database.write():
+        if removals:
             context.append(*_past_records(context, [], removals, {}))
-            indexing.apply(database, [], removals, {})
+            ids.note(indexing.apply(database, [], removals, {}))
+        context.append(*ids.records())
+        context.set_forgotten(set())
     report.removed = len(gone)
+
+
+def _differs(context: Context, found: Found, digest: str) -> bool:
+    try:
+        return hashlib.sha256(files.read(context.place.root, found)).hexdigest() != digest
+    except OSError:
+        return True
+
+
+def _note_unread(database: Database, read: list[Reading], unread: list[Reading]) -> None:
+    """List what could not be read as a problem, until it was read."""
+    run = database.connection.execute
+    for reading in (*read, *unread):
+        run(
+            "delete from problem where path = ? and code = 'unreadable'"
+            " and exists (select 1 from source where source.path = problem.path and state = 'seen')",
+            (reading.found.path,),
+        )
+    for reading in unread:
+        path = reading.found.path
+        run("update source set mtime_ns = -1 where path = ?", (path,))
+        run("delete from problem where path = ? and code = 'unreadable'", (path,))
+        run(
+            "insert into problem (path, line, code, reason) values (?, null, 'unreadable', ?)", (path, reading.error)
+        )
+
+
+class _Ids:
+    """The ids that memories had before a sync and have after it, over all its batches."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, str | None] = {}
+        self._after: dict[int, str] = {}
+
+    def note(self, rekeyed: Rekeyed) -> None:
+        """Take note of what a batch changed; of a memory that is new to the index nothing has to follow."""
+        for memory, (old, new) in rekeyed.items():
+            self._before.setdefault(memory, old)
+            self._after[memory] = new
+
+    def records(self) -> list[Record]:
+        """The journal record by which earlier texts follow, or none."""
+        return rename_records({memory: (old, self._after[memory]) for memory, old in self._before.items()})
+
+
+def rename_records(rekeyed: Rekeyed) -> list[Record]:
+    """The journal record by which the earlier texts of memories follow them to other ids, or none."""
+    moves = {old: new for old, new in rekeyed.values() if old is not None and old != new}
+    return [history.rename_record(moves)] if moves else []
 
 
 def _batches(items: list[Found]) -> Iterator[list[Found]]:
@@ -194,19 +273,28 @@ def _read(context: Context, found: Found) -> Reading | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Reading(Found(found.path, found.size, 0, found.real), "", None, f"cannot be read: {error.strerror}")
+        return Reading(_unsettled(found), "", None, f"cannot be read: {error.strerror}")
     return reading_of(found, data)
 
 
 def reading_of(found: Found, data: bytes) -> Reading:
     """The reading of a file's bytes, with a stamp that is read again when the file is very young."""
     digest = hashlib.sha256(data).hexdigest()
-    young = time.time_ns() - found.mtime_ns < RACY_NS
-    stamped = Found(found.path, len(data), 0 if young else found.mtime_ns, found.real)
+    now = time.time_ns()
+    past = [at for at in (found.mtime_ns, found.ctime_ns) if at <= now]
+    # The size that was read counts: a file that grew meanwhile is read again.
+    stamped = Found(found.path, len(data), found.mtime_ns, found.ctime_ns, found.real)
+    if now - max(past, default=now) < RACY_NS:
+        stamped = _unsettled(stamped)
     try:
         return Reading(stamped, digest, memories.read_memory(found.path, data))
     except texts.UndecodableText as error:
         return Reading(stamped, digest, None, error.message)
+
+
+def _unsettled(found: Found) -> Found:
+    """The file with a time that no file has, so that the next sync reads it again."""
+    return Found(found.path, found.size, -1, found.ctime_ns, found.real)
 
 
 def _moves(context: Context, found: Plan, fresh: set[str]) -> dict[str, str]:
@@ -215,7 +303,7 @@ def _moves(context: Context, found: Plan, fresh: set[str]) -> dict[str, str]:
         return {}
     by_digest: dict[str, list[str]] = {}
     for path in found.missing:
-        by_digest.setdefault(found.known[path][2], []).append(path)
+        by_digest.setdefault(found.known[path][1], []).append(path)
     news: dict[str, list[str]] = {}
     for item in found.suspects:
         if item.path in fresh and item.size <= files.MAX_FILE_BYTES:
@@ -232,24 +320,18 @@ def _moves(context: Context, found: Plan, fresh: set[str]) -> dict[str, str]:
 
 
 def _past_records(
-    context: Context, readings: Iterable[Reading], removals: Iterable[str], moves: dict[str, str]
+    context: Context, readings: Iterable[Reading], removals: Sequence[str], moves: dict[str, str]
 ) -> list[Record]:
-    """Journal records for the texts that are about to be replaced, and for renames."""
+    """Journal records for the texts that are about to be replaced."""
     records: list[Record] = []
     for reading in readings:
-        old = moves.get(reading.found.path)
-        if old is None:
+        if reading.found.path not in moves:
             records += version_of(context, reading.found.path, "edited")
-        elif reading.memory is not None:
-            key = context.database.value(
-                "select node.key from memory join node on node.id = memory.id join source on source.id = source_id"
-                " where path = ?",
-                (old,),
-            )
-            if key is not None and key != reading.memory.key:
-                records.append(history.rename_record(key, reading.memory.key))
+    forgotten = context.forgotten() if removals else set()
     for path in removals:
-        records += version_of(context, path, "deleted")
+        records += [
+            record for record in version_of(context, path, "deleted") if history.key_digest(record["id"]) not in forgotten
+        ]
     return records
 
 

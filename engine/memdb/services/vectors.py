@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 BATCH = 32
 """Memories per round: their texts are embedded outside of any transaction, then written in one."""
 
+BITS_PER_BYTE = 8
+"""sqlite-vec packs one bit of each dimension into whole bytes."""
+
+KEEP = 64
+"""Vectors written at a time: what a crash costs at most, a second or two of work."""
+
 WAITING = """select memory.id, name, description, trim(body, char(9, 10, 13, 32)), memory.text_sha256
 from memory left join embedded on embedded.node_id = memory.id
 where has_secret = 0 and (embedded.text_sha256 is not memory.text_sha256 or embedded.model is not ?)
@@ -90,15 +96,9 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
         for digest in wanted
         if database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
     }
-    missing = [digest for digest in wanted if digest not in known]
-    vectors = list(context.embedder.embed_passages([wanted[digest] for digest in missing]))
+    missing = {digest: text for digest, text in wanted.items() if digest not in known}
+    _embed_texts(context, identity, missing)
     with database.write() as connection:
-        if vectors:
-            _create_index(database, len(vectors[0]))
-        connection.executemany(
-            "insert or ignore into embedding values (?, ?, ?)",
-            [(identity, digest, to_blob(vector)) for digest, vector in zip(missing, vectors, strict=True)],
-        )
         for node, _, _, _, text_sha256 in batch:
             # The memory may have changed or gone while the model was at work.
             if database.value("select 1 from memory where id = ? and text_sha256 = ?", (node, text_sha256)):
@@ -106,6 +106,30 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
                 connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
         database.set_meta("clusters_stale", "1")
     return len(missing)
+
+
+def _embed_texts(context: Context, identity: str, texts: dict[str, str]) -> None:
+    """Put the vectors of texts, by their sha256, into the cache; what was done before a failure stays done."""
+    done: list[tuple[str, str, bytes]] = []
+    try:
+        for digest, vector in zip(texts, context.embedder.embed_passages(list(texts.values())), strict=True):
+            if len(vector) % BITS_PER_BYTE:
+                raise ModelUnavailable(
+                    f"{identity} gives {len(vector)} dimensions; the vector index needs a multiple of {BITS_PER_BYTE}.",
+                    hint="`memdb model list` names other models.",
+                )
+            done.append((identity, digest, to_blob(vector)))
+            if len(done) == KEEP:
+                _keep(context.database, done)
+    finally:
+        _keep(context.database, done)
+
+
+def _keep(database: Database, done: list[tuple[str, str, bytes]]) -> None:
+    if done:
+        with database.write() as connection:
+            connection.executemany("insert or ignore into embedding values (?, ?, ?)", done)
+        done.clear()
 
 
 def _write_passages(database: Database, node: int, identity: str, plan: list[tuple[int, int, str]]) -> None:
@@ -118,6 +142,7 @@ def _write_passages(database: Database, node: int, identity: str, plan: list[tup
             "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
             (node, ordinal, start, stop, identity, digest),
         )
+        passage = database.connection.last_insert_rowid()  # creating the index inserts rows of its own
         if database.vector_reason is None:
             if not database.connection.table_exists(None, "vec_passage"):
                 blob = database.value(
@@ -127,7 +152,7 @@ def _write_passages(database: Database, node: int, identity: str, plan: list[tup
             database.connection.execute(
                 "insert into vec_passage (passage_id, signature) select ?, vec_quantize_binary(vector)"
                 " from embedding where model = ? and text_sha256 = ?",
-                (database.connection.last_insert_rowid(), identity, digest),
+                (passage, identity, digest),
             )
         else:
             database.set_meta("vec_stale", "1")

@@ -1,0 +1,231 @@
+"""The arms of a recall: which memories each finds for a question, and the fusion that makes one ranking of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memdb.base import resources, words
+from memdb.base.storage import Database
+from memdb.base.text import name_key
+from memdb.errors import ModelUnavailable, UsageError
+from memdb.services import vectors
+from memdb.services.answers import Arm, Filters, Found
+from memdb.services.context import Context
+
+POOL = 200
+"""Candidates that each arm gives."""
+
+K1, B = 0.9, 0.4
+"""BM25's saturation and length normalisation, as Robertson et al. (1994) name them; values of Trotman et al. (2014)."""
+
+FIELD_WEIGHTS = {"name_weight": 3.0, "description_weight": 2.0, "tags_weight": 2.0, "parts_weight": 0.5}
+"""How often a word in a field counts, as in BM25F; a word of the body counts once."""
+
+KEYWORD_STRONG = 0.5
+"""A text that holds this share of the question's words, weighed by how rare they are, is a candidate by that alone."""
+
+KEYWORD_WEAK = 0.25
+"""One that holds less, down to this share, is a candidate unless the vector arm is on and finds it far from the question."""
+
+VECTOR_WEAK = 0.5
+"""Far is below this part of the model's floor."""
+
+TELLING_WORDS = 12
+"""A question says what it is about in so many words; of a longer text the rarest ones count as the whole."""
+
+POSTINGS = 20_000
+"""Postings that one question may read: beyond it, its most frequent words are left out. Bounds the keyword arm."""
+
+EXACT_PASSAGES = 4096
+"""Up to this many passages every vector is compared exactly: about 3 microseconds each."""
+
+VECTOR_CANDIDATES = 800
+"""Bit candidates beyond that: 0.998 of the exact ten best on 13,891 passages of real text."""
+
+NOT_ASKED = "not asked for"
+"""Why an arm is off that the caller left out."""
+
+
+Statement = tuple[str, dict[str, Any]]
+"""The name of a query file and the values for it."""
+
+
+@dataclass(slots=True)
+class Pool:
+    """What the arms found: the fused score of each memory and what each arm says of it, best first.
+
+    `statements` are those that ran; `nearest` is the best similarity of the vector arm and `floor` its model's floor.
+    """
+
+    found: dict[str, tuple[float, dict[str, Found]]]
+    arms: dict[str, Arm] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    allowed: str | None = None  # JSON: the ids that the filters let through
+    nearest: float = 0.0
+    floor: float = 0.0
+
+
+def run(database: Database, statement: Statement) -> list[tuple[Any, ...]]:
+    """The rows of a query file with its values."""
+    name, values = statement
+    return database.rows(resources.query(name), values)
+
+
+def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) -> Pool:
+    """Run the arms and the fusion. Raises UsageError for a date that is none."""
+    database = context.database
+    allowed = _allowed(database, filters)
+    report = {
+        "vector": Arm("off", 0, NOT_ASKED),
+        "keyword": Arm("off", 0, NOT_ASKED),
+        "entity": Arm("off", 0, "the store has no entities yet"),
+    }
+    statements: list[tuple[str, dict[str, Any]]] = []
+    values: dict[str, Any] = {
+        "terms": "[]",
+        "words": 0,
+        "idf_total": 1.0,
+        "weight_total": 1.0,
+        "allowed": allowed,
+        "vector_hits": "[]",
+        "vector_on": 0,
+        "vector_floor": 0.0,
+        "vector_weak": 0.0,
+        "keyword_strong": KEYWORD_STRONG,
+        "keyword_weak": KEYWORD_WEAK,
+        "k1": K1,
+        "b": B,
+        "pool": POOL,
+        **FIELD_WEIGHTS,
+    }
+    found = words.content_words(words.query_words(query))
+    floor = nearest = 0.0
+    left_out: list[str] = []
+    if "keyword" in arms:
+        terms = _terms(database, found)
+        left_out = terms.left_out
+        values |= {"terms": json.dumps(terms.known), "words": terms.count}
+        values |= {"idf_total": terms.idf_total, "weight_total": terms.weight_total}
+    if "vector" in arms:
+        bound, hits, reason = _vector_arm(context, query, allowed)
+        report["vector"] = Arm("off", 0, reason)
+        if bound is not None:
+            statements.append(("recall_vector", bound))
+            floor = context.embedder.card.floor
+            nearest = max((similarity for _, similarity in hits), default=0.0)
+            values |= {"vector_hits": json.dumps(hits), "vector_on": 1, "vector_floor": floor}
+            values["vector_weak"] = floor * VECTOR_WEAK
+    statements.append(("recall_fusion", values))
+    pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
+    if "keyword" in arms:
+        reason = f"too frequent to search for: {', '.join(left_out)}" if left_out else None
+        report["keyword"] = Arm("on", sum(1 for _, by in pool.values() if "keyword" in by), reason)
+    if values["vector_on"]:
+        report["vector"] = Arm("on", sum(1 for _, by in pool.values() if "vector" in by))
+    return Pool(pool, report, statements, found, allowed, nearest, floor)
+
+
+def _found(row: tuple[Any, ...]) -> dict[str, Found]:
+    _, _, vector_place, vector_similarity, keyword_place, keyword_similarity, share = row
+    by = {}
+    if vector_place is not None:
+        by["vector"] = Found(vector_place, vector_similarity)
+    if keyword_place is not None:
+        by["keyword"] = Found(keyword_place, keyword_similarity, share)
+    return by
+
+
+def _allowed(database: Database, filters: Filters) -> str | None:
+    if not filters.active:
+        return None
+    for name, value in (("since", filters.since), ("until", filters.until), ("as-of", filters.as_of)):
+        if value is not None and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", value):
+            raise UsageError(f"--{name} is {value!r}; write a date as 2026, 2026-05 or 2026-05-01.")
+    bound = {
+        "types": json.dumps(filters.types) if filters.types else None,
+        "tags": json.dumps([name_key(tag.removeprefix("#")) for tag in filters.tags]) if filters.tags else None,
+        "path": filters.path,
+        "since": filters.since,
+        "until": filters.until,
+        "as_of": filters.as_of,
+    }
+    return json.dumps([node for (node,) in database.rows(resources.query("recall_allowed"), bound)])
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The words of a question as the index has them: `known` holds (term, idf, weight); totals are over the heaviest words."""
+
+    known: list[tuple[str, float, float]]
+    count: int
+    idf_total: float
+    weight_total: float
+    left_out: list[str]
+
+
+def _terms(database: Database, found: Sequence[str]) -> Terms:
+    """Look up how rare each word is.
+
+    idf is ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's variant of Robertson and Spärck Jones: never negative. The weight, by
+    which a text's share of the question is measured, is ln(2 + N / (df + 1)): in a small store, where idf makes nothing of a word
+    that most texts have, it still counts.
+    """
+    terms = dict.fromkeys(stem for stems in words.stems(database.connection, found) for stem in stems)
+    texts = int(database.value("select texts from fts_total"))
+    frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
+    known: list[tuple[str, float, float]] = []
+    idfs, weights, left_out = [], [], []
+    read = 0
+    for documents, term in sorted((frequency.get(term, 0), term) for term in terms):
+        if read + documents > POSTINGS and known:
+            left_out.append(term)
+            continue
+        read += documents
+        idfs.append(math.log(1 + (texts - documents + 0.5) / (documents + 0.5)))
+        weights.append(math.log(2 + texts / (documents + 1)))
+        if documents:
+            known.append((term, idfs[-1], weights[-1]))
+    # The rarest come first, so these are the heaviest.
+    return Terms(known, len(idfs), sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0, left_out)
+
+
+def _vector_arm(
+    context: Context, query: str, allowed: str | None
+) -> tuple[dict[str, Any] | None, list[tuple[str, float]], str | None]:
+    """The statement's values, the hits as (key, similarity), and why the arm is off, if it is."""
+    database = context.database
+    if not words.searchable(query[: words.QUERY_CAP]).strip():
+        return None, [], "the question is empty"
+    status = context.embedder.status
+    if status.state == "off":
+        return None, [], status.reason
+    if database.vector_reason is not None:
+        return None, [], database.vector_reason
+    if not database.connection.table_exists(None, "vec_passage"):
+        return None, [], "nothing is embedded yet; `memdb sync` does it"
+    if database.meta("model") != status.identity:
+        return (
+            None,
+            [],
+            f"the store was embedded by {database.meta('model')}; `memdb sync` embeds it again by {status.identity}",
+        )
+    passages = int(database.value("select count(*) from passage"))
+    try:
+        vector = context.embedder.embed_query(query)
+    except ModelUnavailable as error:
+        return None, [], error.message
+    values = {
+        "vector": vectors.to_blob(vector),
+        "exact": int(passages <= EXACT_PASSAGES),
+        "candidates": VECTOR_CANDIDATES,
+        "allowed": allowed,
+        "pool": POOL,
+    }
+    hits = database.rows(resources.query("recall_vector"), values)
+    return values, [(key, similarity) for key, similarity in hits], None

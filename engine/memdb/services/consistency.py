@@ -1,0 +1,111 @@
+"""Whether the tables of a store fit together: nothing that hangs on nothing, nothing missing that should follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import apsw
+
+from memdb.base.storage import DAMAGE, Database
+from memdb.base.text import name_key
+
+RELAYS = "active and weight > 0 and src <> dst and kind <> 'contradicts'"
+"""The edges that a walk may take, as the triggers on `edge` have it."""
+
+LINKED = "memory_id, target_id, case kind when 'wikilink' then 'links_to' else kind end"
+"""The edge that a resolved link makes: source, target, kind."""
+
+STATEMENTS: dict[str, tuple[str, ...]] = {
+    "keyword rows": (
+        "select node.key from node join memory using (id) where id not in (select rowid from fts)",
+        "select node.key from node join memory using (id) where id not in (select node_id from fts_length)",
+        "select 'text ' || rowid from fts where rowid not in (select id from memory)",
+        "select 'text ' || node_id from fts_length where node_id not in (select id from memory)",
+        "select 'the totals' from fts_total where (texts, words) <> (select count(*), total(words) from fts_length)",
+    ),
+    "nodes": (
+        "select key from node where kind = 'memory' and id not in (select id from memory)",
+        "select key from node where kind <> 'memory' and id in (select id from memory)",
+        "select key from node where kind = 'tag' and id not in (select dst from edge where kind = 'has_tag')",
+        "select key from node where (kind = 'cluster') <> (id in (select id from cluster))",
+    ),
+    "degrees": ("select key from node where degree <> (select count(distinct other_id) from neighbor where node_id = node.id)",),
+    "neighbours": (
+        f"select 'edge ' || id from edge where {RELAYS} and 2 <> (select count(*) from neighbor where edge_id = edge.id"
+        " and (node_id, other_id) in (values (edge.src, edge.dst), (edge.dst, edge.src))"
+        " and neighbor.kind = edge.kind and neighbor.weight = edge.weight)",
+        f"select 'edge ' || edge_id from neighbor where edge_id not in (select id from edge where {RELAYS})",
+    ),
+    "links": (
+        "select node.key from node join memory using (id) where id not in (select memory_id from memory_key)",
+        "select raw from link where trim(target) <> '' and id not in (select link_id from link_key)",
+        f"select 'edge ' || id from edge where kind in ('links_to', 'supersedes') and (src, dst, kind) not in"
+        f" (select {LINKED} from link where status = 'resolved')",
+        f"select raw from link where status = 'resolved' and ({LINKED}) not in (select src, dst, kind from edge)",
+    ),
+    "vectors": (
+        "select text_sha256 from passage where (model, text_sha256) not in (select model, text_sha256 from embedding)",
+        "select node.key from embedded join memory on memory.id = node_id join node on node.id = node_id"
+        " where trim(name || description || body) <> '' and node_id not in (select node_id from passage)",
+        "select node.key from passage join node on node.id = node_id where node_id not in (select node_id from embedded)",
+        "select text_sha256 from embedding join meta as model on model.key = 'model' and model.value = embedding.model"
+        " join meta as dims on dims.key = 'dims' where length(vector) <> 4 * dims.value",
+    ),
+}  # fmt: skip
+"""For each check, statements whose rows are what is wrong; the first column names it."""
+
+
+def check(database: Database) -> dict[str, str | None]:
+    """What is wrong with each group of tables, in words, or None. Reads every row."""
+    checks: dict[str, Callable[[], str | None]] = {
+        "pages": database.check,
+        "foreign keys": lambda: _first(database, "select \"table\" || ' ' || rowid from pragma_foreign_key_check"),
+        "keyword index": lambda: _keyword_index(database),
+    }
+    for name, statements in STATEMENTS.items():
+        checks[name] = lambda statements=statements: _any(database, statements)  # type: ignore[misc]
+    checks["tags"] = lambda: _tags(database)
+    checks["vector index"] = lambda: _vector_index(database)
+    found: dict[str, str | None] = {}
+    for name, look in checks.items():
+        try:
+            found[name] = look()
+        except (*DAMAGE, apsw.SQLError) as error:
+            found[name] = str(error)
+    return found
+
+
+def _any(database: Database, statements: tuple[str, ...]) -> str | None:
+    return next((wrong for statement in statements if (wrong := _first(database, statement))), None)
+
+
+def _first(database: Database, statement: str) -> str | None:
+    row = database.connection.execute(statement).fetchone()
+    return f"first of them: {row[0]}" if row else None
+
+
+def _keyword_index(database: Database) -> str | None:
+    # FTS5 takes its integrity check as an insert, though it writes nothing.
+    if not database.read_only:
+        database.connection.execute("insert into fts (fts, rank) values ('integrity-check', 1)")
+    return None
+
+
+def _tags(database: Database) -> str | None:
+    edges: dict[int, set[str]] = {}
+    for memory, key in database.rows("select src, key from edge join node on node.id = dst where edge.kind = 'has_tag'"):
+        edges.setdefault(memory, set()).add(key)
+    for memory, key, tags in database.rows("select id, key, tags from memory join node using (id)"):
+        if edges.get(memory, set()) != {f"tag:{label}" for tag in json.loads(tags) if (label := name_key(tag))}:
+            return f"first of them: {key}"
+    return None
+
+
+def _vector_index(database: Database) -> str | None:
+    if database.vector_reason is not None or database.meta("vec_stale") is not None:
+        return None
+    passages = database.value("select count(*) from passage")
+    has_index = database.connection.table_exists(None, "vec_passage")
+    rows = database.value("select count(*) from vec_passage") if has_index else 0
+    return None if rows == passages else f"{rows} rows where {passages} belong"

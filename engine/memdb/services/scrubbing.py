@@ -1,0 +1,62 @@
+"""Leave no copy of a deleted text: freed pages, log frames, index segments, files that a killed process left behind."""
+
+from __future__ import annotations
+
+import apsw
+
+from memdb.base import files
+from memdb.services import vectors
+from memdb.services.context import Context
+
+ASIDE = ".rebuild"
+"""What the name of a database that is being built ends with."""
+
+WAIT = 2.0
+"""Seconds that readers of the old state are waited for."""
+
+PARTS = ("", "-wal", "-shm", "-journal")
+"""What SQLite puts after a database's name for the files that belong to it."""
+
+
+def drop_vectors(context: Context) -> int:
+    """Vectors of texts that no passage has: those of the memory and of its earlier versions, under any model."""
+    context.database.connection.execute(
+        "delete from embedding where not exists"
+        " (select 1 from passage where passage.text_sha256 = embedding.text_sha256)"
+    )
+    return context.database.connection.changes()
+
+
+def scrub(context: Context) -> bool:
+    """Rewrite the database so that no freed page and no log frame holds what was deleted; the caller holds the writer lock.
+
+    False where another process is reading the old state; the next sync tries again.
+    """
+    database = context.database
+    remove_leftovers(context)
+    # Bit vectors are in pages of their own; a process without sqlite-vec leaves the rebuild to one that has it.
+    with database.write() as connection:
+        drop_vectors(context)
+        database.set_meta("vec_stale", "1")
+        # FTS5 keeps deleted words in its segments until they are merged.
+        connection.execute("insert into fts (fts) values ('optimize')")
+    vectors.repair_index(database)
+    try:
+        with database.patience(WAIT):
+            database.connection.execute("vacuum")
+            database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
+    with database.write():
+        database.set_meta("scrub", None)
+    return True
+
+
+def remove_leftovers(context: Context) -> None:
+    """Delete what a killed rebuild or save left in `.memdb`; no one else is at work while the writer lock is held."""
+    place = context.place
+    for part in PARTS:
+        place.database.with_name(place.database.name + ASIDE + part).unlink(missing_ok=True)
+    for folder in (place.home, place.journal, place.home / "local"):
+        for file in folder.glob(f"{files.LEFTOVER_PREFIX}*{files.LEFTOVER_SUFFIX}"):
+            file.unlink(missing_ok=True)

@@ -1,0 +1,129 @@
+"""What README.md says is run here: its tour, its SQL, its Python, its demonstration, its lists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from memdb.base import resources
+from memdb.errors import MemdbError
+
+README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def block(name: str) -> str:
+    """The part of the README between two markers."""
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end -->", TEXT, re.S)
+    assert found, f"README has no part {name!r}"
+    return found[1]
+
+
+def commands(name: str) -> list[tuple[list[str], list[str]]]:
+    """The commands of a console block, each with the lines that the README shows under it."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in block(name).splitlines():
+        if line.startswith("$ "):
+            found.append((shlex.split(line[2:]), []))
+        elif found and not line.startswith("```") and line:
+            found[-1][1].append(line)
+    return found
+
+
+def without_figures(line: str) -> str:
+    """A line with its figures blanked: the last digits of a similarity differ between processors."""
+    return re.sub(r" +", " ", re.sub(r"\d\.\d+", "N", line)).strip()
+
+
+def run(arguments: list[str], folder: Path) -> list[str]:
+    """Run a `memdb` command as a process and return its lines."""
+    result = subprocess.run(
+        [sys.executable, "-m", "memdb_cli", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=120,
+    )
+    return result.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tour")
+
+
+@pytest.mark.model
+def test_the_tour_prints_what_the_readme_shows(tour: Path) -> None:
+    folder = tour
+    for words, shown in commands("tour"):
+        if words[0] == "cd":
+            folder = folder / words[1]
+            continue
+        printed = [line for line in run(words[1:], folder) if not line.startswith("next:")]
+        if words[1] == "init":
+            assert printed[0].endswith("notes is a memdb store now.")
+            continue
+        assert [without_figures(line) for line in printed] == [without_figures(line) for line in shown], words
+
+
+@pytest.mark.model
+def test_the_sql_prints_what_the_readme_shows(tour: Path) -> None:
+    with sqlite3.connect(tour / "notes" / ".memdb" / "memory.db") as connection:
+        for words, shown in commands("sql"):
+            rows = connection.execute(words[2]).fetchall()
+            assert ["|".join(str(value) for value in row) for row in rows] == shown
+    connection.close()
+
+
+@pytest.mark.model
+def test_the_python_runs(tour: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", TEXT, re.S)
+    assert code
+    result = subprocess.run(
+        [sys.executable, "-c", code[1]], cwd=tour, capture_output=True, encoding="utf-8", check=True, timeout=120
+    )
+    assert result.stdout.splitlines()[0].startswith("feedback/prefers-tables 0.")
+
+
+@pytest.mark.model
+def test_the_demonstration_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    [(words, shown), (_, more)] = commands("demo output")
+    printed = [without_figures(line) for line in run([*words[1:], "--keep", str(tmp_path / "demo")], tmp_path)]
+    for line in [*shown, *more]:
+        assert without_figures(line) in printed
+
+
+def test_every_view_is_named() -> None:
+    for name, _ in resources.views():
+        assert re.search(rf"\b{name.removesuffix('_all')}\b", TEXT), name
+
+
+def test_every_exit_code_is_named() -> None:
+    codes = {kind.exit_code for kind in all_errors(MemdbError)}
+    for code in codes:
+        assert f"\n| {code} | " in TEXT, code
+
+
+def all_errors(kind: type[MemdbError]) -> set[type[MemdbError]]:
+    """An error class and all below it."""
+    return {kind}.union(*(all_errors(below) for below in kind.__subclasses__()))
+
+
+def test_every_variable_is_named() -> None:
+    engine = Path(resources.__file__).parents[1]
+    used = {
+        name
+        for file in engine.rglob("*.py")
+        for name in re.findall(r"\"(MEMDB_[A-Z_]+)\"", file.read_text(encoding="utf-8"))
+    }
+    assert used
+    for name in used:
+        assert name in TEXT, name
