@@ -20,7 +20,8 @@ def add_nodes(database: Database, keys: Iterable[str]) -> None:
             continue
         node = database.connection.last_insert_rowid()
         run(
-            "insert into source (path, kind, size, mtime_ns, ctime_ns, sha256, state) values (?, 'memory', 0, 0, 0, '', 'seen')",
+            "insert into source (path, kind, size, mtime_ns, ctime_ns, sha256, state)"
+            " values (?, 'memory', 0, 0, 0, '', 'seen')",
             (f"{key}.md",),
         )
         run(

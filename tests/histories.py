@@ -83,7 +83,7 @@ class World:
 
     def rename(self, old: str, new: str) -> None:
         (self.root / new).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self.root / old, self.root / new)
+        (self.root / old).replace(self.root / new)
 
     def swap(self, one: str, other: str) -> None:
         self.rename(one, "swapping.tmp")

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.graph_support import Edge, add_edges, add_graph, add_nodes
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from memdb.base.storage import Database
 from memdb.errors import NotFound, UsageError
 from memdb.services import recall as recalling
 from memdb.services.context import Context
 from memdb.services.recall import Hop, Recall
 from memdb.store import Store
+
+from tests.graph_support import Edge, add_edges, add_graph, add_nodes
 
 MakeStore = Callable[..., Store]
 Graph = Callable[..., Store]
@@ -84,7 +84,9 @@ def test_an_edge_that_no_longer_stands_relays_nothing(graph: Graph) -> None:
 
 
 def test_tags_and_clusters_relay_and_are_never_answers(graph: Graph) -> None:
-    store = graph([("user/a", "has_tag", "tag:t"), ("user/b", "in_cluster", "cluster:c"), ("user/c", "has_tag", "tag:t")])
+    store = graph(
+        [("user/a", "has_tag", "tag:t"), ("user/b", "in_cluster", "cluster:c"), ("user/c", "has_tag", "tag:t")]
+    )
     assert scores(store.cascade({"tag:t": 1.0})) == {"user/a": 0.56, "user/c": 0.56}
     assert scores(store.cascade({"cluster:c": 0.5})) == {"user/b": 0.21}
     assert scores(store.cascade({"tag:t": 1.0, "user/a": 0.1})) == {"user/a": 0.56, "user/c": 0.56}
@@ -248,8 +250,9 @@ def test_a_hub_of_fifty_thousand_costs_what_one_of_five_hundred_costs(graph: Gra
             " insert into node (kind, key, label) select 'memory', format('user/%05d', n), '' from number"
         )
         connection.execute(
-            "insert into edge (src, dst, kind, weight) select id, (select id from node where key = 'tag:hub'), 'has_tag', 0.8"
-            " from node where kind = 'memory' and label = ''"
+            "insert into edge (src, dst, kind, weight)"
+            " select id, (select id from node where key = 'tag:hub'), 'has_tag', 0.8 from node"
+            " where kind = 'memory' and label = ''"
         )
     assert database.value("select degree from node where key = 'tag:hub'") == 50_000
     assert scores(large.cascade(seeds)) == scores(small.cascade(seeds))
@@ -322,20 +325,16 @@ def walk_by_hand(edges: list[Edge], seeds: dict[str, float], hops: int, hub: int
     return {name: score for name, score in best.items() if name.startswith("user/")}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None)
 @given(edges=graphs, seeds=seed_sets, hops=st.integers(0, 3), hub=st.integers(1, 6))
 def test_the_walk_is_the_one_that_a_walk_by_hand_finds(
-    empty: Context,
-    monkeypatch: pytest.MonkeyPatch,
-    edges: list[Edge],
-    seeds: dict[str, float],
-    hops: int,
-    hub: int,
+    empty: Context, edges: list[Edge], seeds: dict[str, float], hops: int, hub: int
 ) -> None:
-    monkeypatch.setattr(recalling, "HUB_DEGREE", hub)
-    answer = in_a_graph(
-        empty, edges, NODES, lambda context: recalling.cascade(context, list(seeds.items()), hops=hops, limit=50)
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recalling, "HUB_DEGREE", hub)
+        answer = in_a_graph(
+            empty, edges, NODES, lambda context: recalling.cascade(context, list(seeds.items()), hops=hops, limit=50)
+        )
     assert scores(answer) == pytest.approx(walk_by_hand(edges, seeds, hops, hub), abs=1e-9)
     for hit in answer.hits:
         assert hit.path[-1].node == hit.id

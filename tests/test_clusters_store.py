@@ -1,4 +1,4 @@
-"""Clusters in the store: they connect what has no tag in common, keep their identity, and change only with the vectors."""
+"""Clusters in the store: they connect what shares no tag, keep their identity, and change only with the vectors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
-
 from memdb.domain import clusters
 from memdb.services import clustering
 from memdb.store import Store
+
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 
@@ -61,7 +61,13 @@ def test_related_memories_without_a_tag_lie_together(tmp_path: Path) -> None:
 def test_a_cluster_relays(tmp_path: Path) -> None:
     with make(tmp_path / "a") as store:
         answer = store.cascade({"user/ferry": 1.0})
-        assert [hit.id for hit in answer.hits] == ["user/ferry", "user/anchor", "user/harbour", "user/sail", "user/ship"]
+        assert [hit.id for hit in answer.hits] == [
+            "user/ferry",
+            "user/anchor",
+            "user/harbour",
+            "user/sail",
+            "user/ship",
+        ]
         assert {hit.score for hit in answer.hits[1:]} == {0.1764}  # (0.6 x 0.7)²
         assert [hop.edge for hop in answer.hits[1].path] == [None, "in_cluster", "in_cluster"]
         assert answer.hits[1].path[1].node.startswith("cluster:c-")

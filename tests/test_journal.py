@@ -1,4 +1,4 @@
-"""The journal: append-only, one file per writer, read as one log; and what a crash between it and the database leaves."""
+"""The journal: one file per writer, read as one log; and what a crash between it and the database leaves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def test_a_clock_that_goes_back_does_not_turn_the_order(tmp_path: Path, monkeypa
     assert told(Journal(tmp_path, "w1")) == ["one", "two", "three"]
 
 
-def test_two_processes_of_one_writer_never_give_one_stamp_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_of_one_writer_never_give_one_stamp_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_000_000_000)
     one, other = Journal(tmp_path, "w1"), Journal(tmp_path, "w1")
     one.append(note("one"))
@@ -108,7 +110,9 @@ def test_a_torn_last_line_is_passed_over_and_closed(tmp_path: Path, cut: int) ->
     assert len(again.damaged()) == (0 if cut == 1 else 1)
 
 
-@pytest.mark.parametrize("line", [b"<<<<<<< HEAD", b"[]", b"{}", b'{"t":1,"w":"x","kind":"version"}', b"\xff\xfe", b"null"])
+@pytest.mark.parametrize(
+    "line", [b"<<<<<<< HEAD", b"[]", b"{}", b'{"t":1,"w":"x","kind":"version"}', b"\xff\xfe", b"null"]
+)
 def test_foreign_lines_are_passed_over_and_said(tmp_path: Path, line: bytes) -> None:
     log = Journal(tmp_path, "w1")
     log.append(note("one"))
@@ -172,12 +176,17 @@ def forget(name: str) -> dict[str, Any]:
         ([version("a", "1"), version("b", "2"), rename(a="b", b="a")], {"b": ["1"], "a": ["2"]}),
         ([version("a", "1"), forget("a")], {}),
         ([version("a", "1"), forget("a"), version("a", "2")], {"a": ["2"]}),
-        ([version("a", "1"), rename(a="b"), version("b", "2"), rename(b="c"), version("a", "3"), forget("c")], {"a": ["3"]}),
+        (
+            [version("a", "1"), rename(a="b"), version("b", "2"), rename(b="c"), version("a", "3"), forget("c")],
+            {"a": ["3"]},
+        ),
         ([rename(a="b"), rename(b="c"), version("b", "1"), forget("c")], {"b": ["1"]}),
         ([version("a", "1"), version("b", "2"), rename(a="b", b="a"), forget("a")], {"b": ["1"]}),
     ],
 )
-def test_history_follows_renames_and_ends_with_a_forget(records: list[dict[str, Any]], left: dict[str, list[str]]) -> None:
+def test_history_follows_renames_and_ends_with_a_forget(
+    records: list[dict[str, Any]], left: dict[str, list[str]]
+) -> None:
     stamped = [{"t": f"{number:013d}-00000", "w": "w", **record} for number, record in enumerate(records)]
     found: dict[str, list[str]] = {}
     for past in history.replay(stamped).versions:
@@ -232,7 +241,9 @@ def test_what_another_machine_wrote_comes_in_with_a_sync(make_store: Make, no_mo
 
 
 @pytest.mark.parametrize("merged", [True, False])
-def test_a_text_that_was_forgotten_elsewhere_leaves_this_store_too(make_store: Make, no_model: None, merged: bool) -> None:
+def test_a_text_that_was_forgotten_elsewhere_leaves_this_store_too(
+    make_store: Make, no_model: None, merged: bool
+) -> None:
     store = make_store({"user/a.md": "the maple text\n", "user/b.md": "b"})
     store.save("user/a", "the birch text\n")
     store.save("user/a", "the cedar text\n")

@@ -1,4 +1,4 @@
-"""Links in the store: written down as they are, resolved as memories come and go, with edges that change no more than they must."""
+"""Links in the store: kept as written, resolved as memories come and go, with no edge touched that need not be."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from memdb.base.embedding import Embedder
 from memdb.store import Store
+
 from tests.conftest import write_files
 
 MakeStore = Callable[..., Store]
@@ -38,7 +38,8 @@ def meanings(store: Store) -> list[tuple[str, str, str, str | None]]:
 def test_links_are_kept_as_written(make_store: MakeStore) -> None:
     store = make_store(
         {
-            "user/a.md": "---\nsupersedes: old-one\n---\nSee [[b#Part|the b]], ![[pic.png]], [[b^7]] and [[nowhere]].\n",
+            "user/a.md": "---\nsupersedes: old-one\n---\n"
+            "See [[b#Part|the b]], ![[pic.png]], [[b^7]] and [[nowhere]].\n",
             "user/b.md": "Back to [[user/a]], and to [[b]] itself.\n",
             "project/old-one.md": "Old.\n",
         }
@@ -114,7 +115,11 @@ def test_writing_the_target_later_connects_and_deleting_it_disconnects(make_stor
 
 def test_a_rename_is_followed_where_the_link_still_means_it(make_store: MakeStore) -> None:
     store = make_store(
-        {"user/a.md": "[[thing]] [[The Thing]]\n", "project/thing.md": "---\nname: The Thing\n---\nText.\n", "user/c.md": ""}
+        {
+            "user/a.md": "[[thing]] [[The Thing]]\n",
+            "project/thing.md": "---\nname: The Thing\n---\nText.\n",
+            "user/c.md": "",
+        }
     )
     (store.place.root / "project/thing.md").rename(store.place.root / "project/matter.md")
     report = store.sync()
@@ -126,7 +131,9 @@ def test_a_rename_is_followed_where_the_link_still_means_it(make_store: MakeStor
 
 
 def test_a_file_in_two_folders_that_ask_for_one_id(make_store: MakeStore) -> None:
-    store = make_store({"project/b.md": "one\n", "b.md": "---\ntype: project\n---\ntwo\n", "user/a.md": "[[project/b]]\n"})
+    store = make_store(
+        {"project/b.md": "one\n", "b.md": "---\ntype: project\n---\ntwo\n", "user/a.md": "[[project/b]]\n"}
+    )
     ids = [memory.id for memory in store.list(types=["project"])]
     assert ids[0] == "project/b"
     assert ids[1].startswith("project/b~")
@@ -151,9 +158,9 @@ def counted(make_store: MakeStore) -> Store:
     )
     store._context.database.connection.execute(
         "create temp table touched (what text);"
-        "create temp trigger count_in after insert on main.edge begin insert into touched values ('+' || new.kind); end;"
-        "create temp trigger count_out after delete on main.edge begin insert into touched values ('-' || old.kind); end;"
-        "create temp trigger count_up after update on main.edge begin insert into touched values ('~' || new.kind); end;"
+        "create temp trigger added after insert on main.edge begin insert into touched values ('+' || new.kind); end;"
+        "create temp trigger gone after delete on main.edge begin insert into touched values ('-' || old.kind); end;"
+        "create temp trigger edited after update on main.edge begin insert into touched values ('~' || new.kind); end;"
     )
     return store
 

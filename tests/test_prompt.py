@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from memdb.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_model")

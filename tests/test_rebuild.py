@@ -208,7 +208,9 @@ def test_random_bytes_are_rebuilt(closed: tuple[Path, dict[str, str]], tmp_path:
     damaged(closed, tmp_path / "r", lambda file: file.write_bytes(random.Random(seed).randbytes(40_000)))
 
 
-@pytest.mark.parametrize("table", ["memory", "node", "fts", "edge", "meta", "source", "migration", "passage", "memory_version"])
+@pytest.mark.parametrize(
+    "table", ["memory", "node", "fts", "edge", "meta", "source", "migration", "passage", "memory_version"]
+)
 def test_a_missing_table_is_rebuilt(closed: tuple[Path, dict[str, str]], tmp_path: Path, table: str) -> None:
     def drop(file: Path) -> None:
         connection = apsw.Connection(str(file))
@@ -228,7 +230,9 @@ def test_rows_that_another_program_deleted_are_rebuilt(closed: tuple[Path, dict[
     damaged(closed, tmp_path / "r", delete)
 
 
-def test_a_foreign_database_in_the_folder_of_the_store_is_rebuilt(closed: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+def test_a_foreign_database_in_the_folder_of_the_store_is_rebuilt(
+    closed: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
     def foreign(file: Path) -> None:
         file.unlink()
         connection = sqlite3.connect(file)
@@ -250,11 +254,11 @@ def test_a_flipped_byte_anywhere_is_noticed_or_harmless(closed: tuple[Path, dict
         first.sync()
     file = root / ".memdb" / "memory.db"
     for at in range(0, file.stat().st_size, FLIPS):
-        at = min(at, file.stat().st_size - 1)
+        place = min(at, file.stat().st_size - 1)
         with file.open("r+b") as data:
-            data.seek(at)
+            data.seek(place)
             byte = data.read(1)[0]
-            data.seek(at)
+            data.seek(place)
             data.write(bytes([byte ^ 0xFF]))
         with Store.init(root, embedder=FakeEmbedder()) as store:
             assert store.damage, at

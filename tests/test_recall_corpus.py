@@ -1,4 +1,4 @@
-"""Twenty questions on a real folder of memories, as its user would ask them: the right memory is among the first five."""
+"""Twenty questions on a real folder of memories, as its user would ask them: the right one is in the first five."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from memdb.base.embedding import Embedder
 from memdb.store import Store
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from memdb.base.embedding import Embedder
 from memdb.errors import ModelUnavailable
 from memdb.services import vectors
 from memdb.store import Store
+
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 
-FILES: dict[str, str | bytes] = {f"user/{name}.md": f"The {name} is in the shed.\n" for name in
-                                 ("ladder", "rake", "spade", "bucket", "hose", "barrow", "shears", "twine")}  # fmt: skip
+TOOLS = ("ladder", "rake", "spade", "bucket", "hose", "barrow", "shears", "twine")
+FILES: dict[str, str | bytes] = {f"user/{name}.md": f"The {name} is in the shed.\n" for name in TOOLS}
 
 
 def models_of(store: Store) -> set[str]:
@@ -151,6 +151,25 @@ def test_without_a_model_the_vectors_of_the_last_one_stay(root: Path) -> None:
     with Store.init(root, embedder=embedder) as store:
         assert store.sync().embedded == 1
         assert models_of(store) == {"fake/words@1"}
+
+
+def test_without_the_extension_keywords_answer_and_the_index_is_made_later(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = FakeEmbedder()
+    with monkeypatch.context() as patch:
+        patch.setattr("memdb.base.storage.find_spec", lambda name: None)
+        with Store.init(root, embedder=embedder) as store:
+            assert store.sync().embedded == 8
+            answer = store.recall("ladder")
+            assert answer.hits[0].id == "user/ladder"
+            assert answer.arms["vector"].reason == "sqlite-vec cannot be loaded: it is not installed"
+            write_files(root, {"user/rake.md": "The rake is broken.\n"})
+            assert store.sync().embedded == 1
+    with Store.init(root, embedder=embedder) as store:
+        assert store.recall("ladder").arms["vector"].state == "on"
+        assert models_of(store) == {"fake/words@1"}
+    assert len(embedder.read) == 9
 
 
 def test_a_text_with_a_secret_is_never_read_by_the_model(root: Path) -> None:

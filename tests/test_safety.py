@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import memdb.store
 from memdb.base import files
 from memdb.errors import Busy, NotWritable
-from memdb.store import RECALL_WAIT, Store
+from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 from tests.histories import anew, differing
@@ -50,7 +52,7 @@ def as_nobody(call: Callable[[], None]) -> None:
             os.setuid(NOBODY)
         call()
         code = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (told to the parent)
         import traceback
 
         traceback.print_exc()
@@ -66,15 +68,15 @@ def shared(tmp_path: Path, make_store: Make) -> Path:
     store.close()
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.getuid() and str(folder).startswith(str(tmp_path.parents[2])):
-            os.chmod(folder, folder.stat().st_mode | 0o055)
+            folder.chmod(folder.stat().st_mode | 0o055)
     return tmp_path / "r"
 
 
 def read_only(root: Path) -> None:
     for folder, _, names in os.walk(root):
-        os.chmod(folder, 0o555)
+        Path(folder).chmod(0o555)
         for name in names:
-            os.chmod(os.path.join(folder, name), 0o444)
+            Path(folder, name).chmod(0o444)
 
 
 def test_a_read_only_store_still_answers(shared: Path) -> None:
@@ -130,40 +132,64 @@ def test_a_root_that_may_not_be_read_keeps_its_index(shared: Path) -> None:
     before = Store.init(shared)
     count = before.stats()["memories"]
     before.close()
-    os.chmod(shared / "user", 0)
+    (shared / "user").chmod(0)
 
     def check() -> None:
         from memdb.errors import MemdbError
 
         with Store.init(shared) as store:
-            try:
+            with suppress(MemdbError):
                 store.sync()
-            except MemdbError:
-                pass
             assert store.stats()["memories"] == count
             assert store.recall("maple 3").hits[0].id == "user/m3"
 
     # The index itself may be written.
     for folder, _, names in os.walk(shared / ".memdb"):
-        os.chmod(folder, 0o777)
+        Path(folder).chmod(0o777)
         for name in names:
-            os.chmod(os.path.join(folder, name), 0o666)
-    os.chmod(shared / ".memdb", 0o777)
+            Path(folder, name).chmod(0o666)
+    (shared / ".memdb").chmod(0o777)
     try:
         as_nobody(check)
     finally:
-        os.chmod(shared / "user", 0o755)
+        (shared / "user").chmod(0o755)
     with Store.init(shared) as store:
         assert store.sync().unchanged == count
 
 
+def test_a_folder_that_may_not_be_read_keeps_its_memories(shared: Path) -> None:
+    write_files(shared, {"project/deep/x.md": "The periwinkle text.\n"})
+    with Store.init(shared) as store:
+        store.sync()
+    for folder, _, names in os.walk(shared):
+        Path(folder).chmod(0o777)
+        for name in names:
+            Path(folder, name).chmod(0o666)
+    (shared / "user/m1.md").write_text("Another maple.\n")
+    (shared / "project").chmod(0)
+
+    def check() -> None:
+        with Store.init(shared) as store:
+            report = store.sync()
+            assert (report.removed, report.changed) == (0, 1)
+            assert [(one.path, "cannot be read" in one.reason) for one in report.problems] == [("project", True)]
+            assert store.recall("periwinkle").hits[0].id == "project/deep/x"
+
+    as_nobody(check)
+    (shared / "project").chmod(0o755)
+    with Store.init(shared) as store:
+        report = store.sync()
+        assert (report.removed, report.added, report.problems) == (0, 0, [])
+        assert store.history("user/m1")[0].text == "Memory 1 on maple 1.\n"
+
+
 def test_a_file_that_may_not_be_read_is_a_problem_and_comes_back(shared: Path) -> None:
     for folder, _, names in os.walk(shared):
-        os.chmod(folder, 0o777)
+        Path(folder).chmod(0o777)
         for name in names:
-            os.chmod(os.path.join(folder, name), 0o666)
+            Path(folder, name).chmod(0o666)
     (shared / "user/m1.md").write_text("Another maple.\n")
-    os.chmod(shared / "user/m1.md", 0)
+    (shared / "user/m1.md").chmod(0)
 
     def check() -> None:
         with Store.init(shared) as store:
@@ -173,7 +199,7 @@ def test_a_file_that_may_not_be_read_is_a_problem_and_comes_back(shared: Path) -
             assert store.show("user/m1").body == "Memory 1 on maple 1.\n"
 
     as_nobody(check)
-    os.chmod(shared / "user/m1.md", 0o644)
+    (shared / "user/m1.md").chmod(0o644)
     with Store.init(shared) as store:
         assert store.sync().problems == []
         assert store.show("user/m1").body == "Another maple.\n"
@@ -203,7 +229,7 @@ def test_a_full_disk_is_said_and_the_store_is_as_it_was(make_store: Make) -> Non
         try:
             check()
             os._exit(0)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 (told to the parent)
             import traceback
 
             traceback.print_exc()
@@ -241,7 +267,11 @@ time.sleep(60)
 
 @pytest.mark.parametrize("how", [HOLD, LOCK_SQLITE], ids=["the writer lock", "a write transaction"])
 @pytest.mark.parametrize("model", [False, True])
-def test_recall_answers_while_another_process_writes(make_store: Make, how: str, model: bool) -> None:
+def test_recall_answers_while_another_process_writes(
+    make_store: Make, monkeypatch: pytest.MonkeyPatch, how: str, model: bool
+) -> None:
+    assert memdb.store.RECALL_WAIT <= 2
+    monkeypatch.setattr(memdb.store, "RECALL_WAIT", 0.3)
     store = make_store(FILES)
     if model:
         store._context.set_embedder(FakeEmbedder())
@@ -252,7 +282,7 @@ def test_recall_answers_while_another_process_writes(make_store: Make, how: str,
         assert holder.stdout.readline() == "held\n"
         started = time.monotonic()
         answer = store.recall("maple 3")
-        assert time.monotonic() - started < RECALL_WAIT + 1.5
+        assert time.monotonic() - started < 3
         assert answer.hits[0].id == "user/m3"
         assert answer.notes and "not brought up" in answer.notes[0]
     finally:
@@ -319,11 +349,11 @@ while True:
 def test_kill_at_any_moment_loses_nothing_that_was_confirmed(make_store: Make, tmp_path: Path) -> None:
     import random
 
-    rng = random.Random(5)
+    rng = random.Random(int(os.environ.get("MEMDB_TEST_SEED", "5")))
     store = make_store(FILES)
     root = store.place.root
     store.close()
-    for seed in range(25):
+    for seed in range(int(os.environ.get("MEMDB_TEST_KILLS", "25"))):
         log = tmp_path / f"log-{seed}"
         errors = tmp_path / f"errors-{seed}"
         with errors.open("wb") as stderr:
@@ -342,14 +372,14 @@ def test_kill_at_any_moment_loses_nothing_that_was_confirmed(make_store: Make, t
         with Store.init(root) as again:
             again.sync(yes=True)
             assert all(finding.state != "error" for finding in again.doctor())
-            last = next(reversed(confirmed))
             for name, text in confirmed.items():
-                if text and name != last:
-                    file = root / f"{name}.md"
-                    now = file.read_text() if file.exists() else ""
-                    past = [one.text for one in again.history(name)] if now != text else []
-                    # Killed after the next write and before its confirmation: the text is in the history.
-                    assert now == text or text in past or not file.exists(), (seed, name)
+                if not text:
+                    continue
+                file = root / f"{name}.md"
+                now = file.read_text() if file.exists() else ""
+                # What was going on when the process was killed may have overtaken it.
+                past = [] if now.endswith(text) else [str(one.text) for one in again.history(name)]
+                assert now.endswith(text) or any(one.endswith(text) for one in past), (seed, name)
             live = again.digest()
         assert differing(live, anew(root, model=False)) == [], seed
         assert not list((root / "user").glob(".memdb-*"))

@@ -126,7 +126,11 @@ def test_a_flat_file_and_one_in_its_type_folder_are_both_reachable(make_store: M
     assert problem.path == "a.md" and "user/a" in problem.reason
     flat = next(memory.id for memory in store.list() if memory.file == "a.md")
     assert flat != "user/a"
-    assert (store.show("user/a").body, store.show(flat).body, store.show("a.md").body) == ("folder\n", "flat\n", "flat\n")
+    assert (store.show("user/a").body, store.show(flat).body, store.show("a.md").body) == (
+        "folder\n",
+        "flat\n",
+        "flat\n",
+    )
     saved = store.save(flat, "flat again\n")
     assert (saved.id, saved.file) == (flat, "a.md")
     assert (store.place.root / "user/a.md").read_text() == "folder\n"
@@ -157,20 +161,29 @@ def test_a_secret_is_refused_in_every_field_and_nothing_is_written(make_store: M
         "fields": {"fields": {"origin": token}},
         "key": {},
     }[field]
-    before = {path: path.read_bytes() for path in store.place.root.rglob("*") if path.is_file() and "memory.db" not in path.name}
+    before = {
+        path: path.read_bytes()
+        for path in store.place.root.rglob("*")
+        if path.is_file() and "memory.db" not in path.name
+    }
     for key in ("user/a", "user/new") if field != "key" else (f"user/{token}",):
         with pytest.raises(SecretFound) as error:
             store.save(key, **given)
         assert error.value.message.startswith(f"The {where} ")
         assert token not in error.value.message + str(error.value.hint)
         assert error.value.hint
-    after = {path: path.read_bytes() for path in store.place.root.rglob("*") if path.is_file() and "memory.db" not in path.name}
+    after = {
+        path: path.read_bytes()
+        for path in store.place.root.rglob("*")
+        if path.is_file() and "memory.db" not in path.name
+    }
     assert after == before
     with pytest.raises(SecretFound):
         store.write_file("user/a.md", token.encode())
 
 
-@pytest.mark.parametrize("key", ["a", "/a", "user/", "user/..", "../a", "user/../../a", ".memdb/a", "user/.a", "user/a\nb",
+@pytest.mark.parametrize("key", ["a", "/a", "user/", "user/..", "../a", "user/../../a", ".memdb/a", "user/.a",
+                                 "user/a\nb",
                                  "user/a\0", "user/" + "n" * 253, "user//a", "user/~a", ""])  # fmt: skip
 def test_what_cannot_be_an_id_is_refused(make_store: Make, key: str) -> None:
     store = make_store()
@@ -179,7 +192,9 @@ def test_what_cannot_be_an_id_is_refused(make_store: Make, key: str) -> None:
     assert [path.name for path in store.place.root.iterdir()] == [".memdb"]
 
 
-@pytest.mark.parametrize("path", ["../x.md", "/tmp/x.md", ".memdb/config.toml", ".memdb/x.md", "user/a.txt", "user/../../x.md"])
+@pytest.mark.parametrize(
+    "path", ["../x.md", "/tmp/x.md", ".memdb/config.toml", ".memdb/x.md", "user/a.txt", "user/../../x.md"]
+)
 def test_a_file_outside_of_the_memories_is_not_written(make_store: Make, path: str) -> None:
     store = make_store()
     with pytest.raises(UsageError):
@@ -189,7 +204,7 @@ def test_a_file_outside_of_the_memories_is_not_written(make_store: Make, path: s
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_the_permissions_of_a_file_and_a_link_to_it_stay(make_store: Make, tmp_path: Path) -> None:
     store = make_store({"user/a.md": "one\n"})
-    os.chmod(store.place.root / "user/a.md", 0o640)
+    (store.place.root / "user/a.md").chmod(0o640)
     write_files(tmp_path, {"elsewhere.md": "linked\n"})
     (store.place.root / "user/b.md").symlink_to(tmp_path / "elsewhere.md")
     store.sync()
@@ -226,6 +241,18 @@ def test_a_save_brings_links_to_it_together(make_store: Make) -> None:
     assert store.links()[0].status == "unresolved"
     store.save("feedback/b", "text\n")
     assert (store.links()[0].status, store.links()[0].id) == ("resolved", "feedback/b")
+
+
+def test_a_disk_that_does_not_tell_two_spellings_apart(make_store: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = make_store({"user/Tea.md": "one\n"})
+    # Both names lead to one file, and a listing has the first alone.
+    os.link(store.place.root / "user/Tea.md", store.place.root / "user/tea.md")
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / "Tea.md"]))
+    with pytest.raises(UsageError) as error:
+        store.save("user/tea", "two\n")
+    assert "Tea.md" in error.value.message
+    assert (store.place.root / "user/Tea.md").read_text() == "one\n"
+    assert store.save("user/Tea", "two\n").file == "user/Tea.md"
 
 
 def test_an_undecodable_file_is_not_overwritten_unseen(make_store: Make) -> None:

@@ -42,7 +42,9 @@ def test_init_makes_only_its_own_folder_and_may_run_twice(tmp_path: Path) -> Non
     assert "memory.db*" in (tmp_path / ".memdb/.gitignore").read_text()
 
 
-@pytest.mark.parametrize("value", ["plain", 'say "x"', "back\\slash", "tab\tend", "caf\u00e9", "", "a = b # c", "\u2028"])
+@pytest.mark.parametrize(
+    "value", ["plain", 'say "x"', "back\\slash", "tab\tend", "caf\u00e9", "", "a = b # c", "\u2028"]
+)
 def test_settings_come_back_as_they_were_written(tmp_path: Path, value: str) -> None:
     where = settings.place(tmp_path)
     settings.initialise(where)
@@ -84,7 +86,9 @@ def test_what_switches_off(value: str, off: bool) -> None:
     assert settings.switched_off(value) is off
 
 
-def test_each_machine_and_each_clone_writes_a_journal_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_machine_and_each_clone_writes_a_journal_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, other = settings.place(tmp_path / "one"), settings.place(tmp_path / "other")
     first = settings.writer_id(one)
     assert len(first) == 12

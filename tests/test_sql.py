@@ -11,11 +11,11 @@ from pathlib import Path
 import apsw
 import pytest
 import sqlite_vec
-
 from memdb.base import resources
 from memdb.services import recall as recalling
 from memdb.services.recall import Filters
 from memdb.store import Store
+
 from tests.conftest import copy_vault
 from tests.fake_embedder import FakeEmbedder
 
@@ -76,7 +76,7 @@ def store(tmp_path: Path) -> Store:
 
 QUESTIONS: list[tuple[str, Filters | None]] = [
     ("what database do we use for staging", None),
-    ("it's \"quoted\"; -- :pool 100% 悬空", None),
+    ('it\'s "quoted"; -- :pool 100% 悬空', None),
     ("deploy bot", Filters(types=("project",), tags=("ops",))),
     ("", None),
     ("quantum chromodynamics", None),
@@ -141,9 +141,7 @@ PLAN_OF_EACH: list[tuple[str, Callable[[str], bool]]] = [
 
 
 @pytest.mark.parametrize(("table", "is_searched"), PLAN_OF_EACH, ids=[table for table, _ in PLAN_OF_EACH])
-def test_the_cascade_reads_no_table_as_a_whole(
-    store: Store, table: str, is_searched: Callable[[str], bool]
-) -> None:
+def test_the_cascade_reads_no_table_as_a_whole(store: Store, table: str, is_searched: Callable[[str], bool]) -> None:
     with store:
         cascade = statements(store.recall_sql("deploy bot"))[-1]
         plan = [row[3] for row in store._context.database.rows(f"explain query plan {cascade}")]

@@ -91,13 +91,13 @@ def test_an_edit_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("settled")
 def test_files_of_one_size_and_time_may_swap_their_names(tmp_path: Path) -> None:
     root = tmp_path / "r"
-    store, fake = with_fake(root, {"user/a.md": "maple", "user/b.md": "birch"})
+    store, _ = with_fake(root, {"user/a.md": "maple", "user/b.md": "birch"})
     for name in "ab":
         os.utime(root / f"user/{name}.md", ns=(10**18, 10**18))
     store.sync()
-    os.rename(root / "user/a.md", root / "x")
-    os.rename(root / "user/b.md", root / "user/a.md")
-    os.rename(root / "x", root / "user/b.md")
+    (root / "user/a.md").rename(root / "x")
+    (root / "user/b.md").rename(root / "user/a.md")
+    (root / "x").rename(root / "user/b.md")
     assert store.sync().changed == 2
     assert store.show("user/a").body == "birch"
     store.close()
@@ -169,7 +169,10 @@ def test_a_file_may_take_the_id_that_another_gives_up_in_the_same_sync(make_stor
     store = make_store({"b.md": "---\ntype: feedback\n---\nflat\n"})
     write_files(store.place.root, {"b.md": "---\ntype: user\n---\nflat\n", "feedback/b.md": "folder\n"})
     store.sync()
-    assert [(memory.id, memory.file) for memory in store.list()] == [("user/b", "b.md"), ("feedback/b", "feedback/b.md")]
+    assert [(memory.id, memory.file) for memory in store.list()] == [
+        ("user/b", "b.md"),
+        ("feedback/b", "feedback/b.md"),
+    ]
 
 
 def test_two_flat_files_may_swap_their_ids(make_store: Make, no_model: None) -> None:
@@ -214,7 +217,16 @@ def test_a_root_that_is_gone_or_no_folder_is_an_error_and_nothing_is_deleted(mak
 
 @pytest.mark.parametrize(
     ("there", "gone", "refused"),
-    [(1, 1, False), (2, 2, False), (3, 3, True), (4, 2, False), (5, 3, True), (8, 4, False), (8, 5, True), (8, 8, True)],
+    [
+        (1, 1, False),
+        (2, 2, False),
+        (3, 3, True),
+        (4, 2, False),
+        (5, 3, True),
+        (8, 4, False),
+        (8, 5, True),
+        (8, 8, True),
+    ],
 )
 def test_more_than_half_of_the_files_gone_is_refused(
     make_store: Make, no_model: None, there: int, gone: int, refused: bool
@@ -324,7 +336,8 @@ def test_a_file_that_vanishes_while_the_sync_runs(
 ODD_NAMES = [
     "100%.md", "a#b.md", "what?.md", "-rf.md", "it's.md", 'say "x".md', "$(x).md", "new\nline.md", "tab\there.md",
     "a b.md", "a_b.md", "C++.md", "C.md", "C#.md", "CON.md", "\u8bb0\u5fc6.md", "caf\u00e9.md", "cafe\u0301.md",
-    "back\\slash.md", "a\\xff.md", "a\\x5cxff.md", "n" * 252 + ".md", "[x].md", "a|b.md", ";rm.md", "UPPER.MD", "e\u0301.markdown",
+    "back\\slash.md", "a\\xff.md", "a\\x5cxff.md", "n" * 252 + ".md", "[x].md", "a|b.md", ";rm.md", "UPPER.MD",
+    "e\u0301.markdown",
 ]  # fmt: skip
 
 
@@ -334,8 +347,7 @@ def test_odd_names_have_ids_of_their_own_and_are_reachable(make_store: Make, no_
     root = os.fsencode(store.place.root)
     raw = [b"a\xff.md", b"\xe9.md", b"\\xff\xff.md"]
     for number, name in enumerate(raw):
-        with open(os.path.join(root, b"user", name), "wb") as file:
-            file.write(b"raw %d\n" % number)
+        Path(os.fsdecode(root), "user", os.fsdecode(name)).write_bytes(b"raw %d\n" % number)
     store.sync()
     listed = store.list()
     assert len({memory.id for memory in listed}) == len(listed) == len(ODD_NAMES) + len(raw)
@@ -357,7 +369,9 @@ def test_odd_names_have_ids_of_their_own_and_are_reachable(make_store: Make, no_
 def test_another_locale_zone_and_hash_seed_give_the_same_digest(make_store: Make, tmp_path: Path) -> None:
     import subprocess
 
-    names = {f"user/{name}.md": f"[[{name}]] [[\u00c4]] text" for name in ("z", "\u00e4", "\u00c4", "I", "\u0131", "\u00df")}
+    names = {
+        f"user/{name}.md": f"[[{name}]] [[\u00c4]] text" for name in ("z", "\u00e4", "\u00c4", "I", "\u0131", "\u00df")
+    }
     store = make_store(names)
     live = store.digest()
     store.close()
@@ -365,7 +379,11 @@ def test_another_locale_zone_and_hash_seed_give_the_same_digest(make_store: Make
     code = "import sys, memdb.store as m; print(m.Store.init(sys.argv[1]).digest().digest)"
     environment = os.environ | {"LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Apia", "PYTHONHASHSEED": "7"}
     found = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "copy")], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(tmp_path / "copy")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert found.stdout.strip() == live.digest
 
@@ -424,6 +442,21 @@ def test_a_save_while_the_model_reads_the_text_before(tmp_path: Path) -> None:
         live = store.digest()
     other.close()
     assert differing(live, anew(root, window=64)) == []
+
+
+def test_a_memory_that_goes_and_comes_back_between_two_clusterings_is_in_its_cluster(tmp_path: Path) -> None:
+    root = tmp_path / "r"
+    store, _ = with_fake(root, {f"user/m{number}.md": f"{number} maple tree leaf" for number in range(8)})
+    store.sync()
+    live = store.digest()
+    data = (root / "user/m3.md").read_bytes()
+    (root / "user/m3.md").unlink()
+    store.sync(embed=False)
+    (root / "user/m3.md").write_bytes(data)
+    store.sync()
+    assert store.show("user/m3").cluster is not None
+    assert differing(live, store.digest()) == ["memory_version"]
+    store.close()
 
 
 def test_near_identical_texts_and_small_files_are_all_indexed(make_store: Make, no_model: None) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
+from memdb.services.recall import HUB_DEGREE
 from memdb.store import Store
+
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 
@@ -19,7 +20,8 @@ VIEWS = sorted((Path(__file__).parents[1] / "sql" / "views").glob("*.sql"))
 OWN_SQLITE = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 40), reason="this Python's SQLite is older than 3.40")
 
 FILES: dict[str, str | bytes] = {
-    "user/tea.md": "---\ndescription: What she drinks\ntags: [drinks, habits]\ncreated: 2026-01-02\n---\nGreen tea. [[ferry]] [[gone]]\n",
+    "user/tea.md": "---\ndescription: What she drinks\ntags: [drinks, habits]\ncreated: 2026-01-02\n---\n"
+    "Green tea. [[ferry]] [[gone]]\n",
     "project/ferry.md": "---\ntags: [travel]\n---\nLeaves at nine.\n",
     "project/ferry-2.md": "---\nsupersedes: ferry\n---\nLeaves at ten.\n",
     "episode/alone.md": "Nothing else.\n",
@@ -126,6 +128,11 @@ def test_an_edge_that_no_longer_stands_is_in_the_twin_alone(store: Store) -> Non
         assert rows(store, "select count(*), sum(active) from graph_edges_all where kind = 'links_to'") == [(1, 0)]
     finally:
         connection.execute("rollback")
+
+
+def test_the_view_of_hubs_has_the_number_of_the_walk() -> None:
+    view = next(file for file in VIEWS if file.stem == "hubs").read_text(encoding="utf-8")
+    assert f"degree > {HUB_DEGREE};" in view
 
 
 def test_a_hub_is_listed(store: Store) -> None:

@@ -45,19 +45,19 @@ RECALL_EMBEDS = 16
 """Memories that a recall embeds on its way: a few saves, about a quarter of a second; more is left to `sync`."""
 
 RECALL_CLUSTERS = 2_000
-"""A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for `sync`."""
+"""A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for sync.
+A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for sync."""
 
 RECALL_WAIT = 2.0
 """Seconds that a recall waits for another writer before it answers from the index as it is."""
 
 
-def open(
-    root: Path | str | None = None, *, db: Path | str | None = None, embedder: Embedder | None = None
-) -> Store:
+def open(root: Path | str | None = None, *, db: Path | str | None = None, embedder: Embedder | None = None) -> Store:
     """Open the store under a root: a folder with `.memdb/` (see `Store.init`), or the one that settings name.
 
-    `db` puts the database elsewhere; `embedder` replaces the one of the settings. Raises NotFound where there is no store,
-    NewerStore where a newer memdb wrote it, StoreUnreadable where it cannot be read. A damaged database is rebuilt.
+    `db` puts the database elsewhere; `embedder` replaces the one of the settings. Raises NotFound where there is no
+    store, NewerStore where a newer memdb wrote it, StoreUnreadable where it cannot be read. A damaged database is
+    rebuilt.
     """
     return Store(settings.place(root, db), embedder)
 
@@ -117,8 +117,8 @@ class Store:
     ) -> Recall:
         """The memories that belong in the next prompt, most relevant first, each with the path by which it came.
 
-        Brings the index up to the files first; where it cannot, it answers from the index as it is and says so in `notes`.
-        Any text is a valid query. Raises UsageError for a bad limit or date.
+        Brings the index up to the files first; where it cannot, it answers from the index as it is and says so in
+        `notes`. Any text is a valid query. Raises UsageError for a bad limit or date.
         """
         notes = self._freshen() if sync_first else []
         answer = self._run(
@@ -175,14 +175,20 @@ class Store:
         return self._run(inspection.doctor)
 
     def digest(self) -> Digest:
-        """Sync, then one sha256 over what the store says: equal for equal files and journal, however they were indexed."""
+        """Sync, then one sha256 over what the store says.
+
+        Equal for equal files and journal, however they were indexed.
+        """
         self.sync()
         return self._run(lambda context: digests.digest(context.database))
 
     # Writing
 
     def sync(self, *, yes: bool = False, embed: bool = True, progress: Progress = silent) -> SyncReport:
-        """Bring the index up to the files. Raises StoreUnreadable, Refused where more than half of the files are gone."""
+        """Bring the index up to the files.
+
+        Raises StoreUnreadable, Refused where more than half of the files are gone.
+        """
         return self._run(lambda context: sync.sync(context, yes=yes, embed=embed, progress=progress))
 
     def rebuild(self, *, progress: Progress = silent) -> Rebuilt:
@@ -205,9 +211,10 @@ class Store:
         return self._run(lambda context: forgetting.forget(context, memory))
 
     def use_model(self, model: str | None, *, progress: Progress = silent) -> int:
-        """Make a model the store's own and embed with it what waits; None switches embeddings off. Returns the texts embedded.
+        """Make a model the store's own and embed with it what waits; None switches embeddings off.
 
-        Interrupted, the next sync goes on. Raises ModelUnavailable, and keeps the old model, where this one cannot be used.
+        Returns how many texts the model read. Interrupted, the next sync goes on. Raises ModelUnavailable, and keeps
+        the old model, where this one cannot be used.
         """
         chosen = Embedder(model) if model else None
         if chosen is not None and chosen.status.state == "off":
@@ -228,7 +235,10 @@ class Store:
     # Keeping it going
 
     def _run(self, call: Callable[[Context], Result]) -> Result:
-        """Run a service; a database that turns out to be damaged is rebuilt from the files, then the call runs again."""
+        """Run a service.
+
+        A database that turns out to be damaged is rebuilt from the files, then the call runs again.
+        """
         with self._lock:
             try:
                 return self._guarded(call)

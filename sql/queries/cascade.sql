@@ -87,11 +87,16 @@ chain (old_id, at_id, steps) as materialized (
     from chain join replaces on replaces.old_id = chain.at_id
     where chain.steps < :succession_limit
 ),
+permitted as materialized (
+    select at_id
+    from (select distinct at_id from above)
+    where :allowed is null or at_id in (select node_id from allowed)
+),
 -- How many memories stand above each, in the longest way up.
 height as materialized (
     select old_id as node_id, max(steps) as height
     from chain
-    where :allowed is null or at_id in (select node_id from allowed)
+    where at_id in (select at_id from permitted)
     group by old_id
 ),
 -- A replaced memory hands its score to what replaces it and steps back by one `supersedes` hop for each memory above it.
@@ -103,7 +108,7 @@ best as materialized (
     from reached
     join chain on chain.old_id = reached.node_id
     join height on height.node_id = chain.at_id
-    where :allowed is null or chain.at_id in (select node_id from allowed)
+    where chain.at_id in (select at_id from permitted)
 ),
 answer as materialized (
     select best.node_id, best.old_id, steps, whole, trail, score
@@ -114,13 +119,13 @@ answer as materialized (
 ),
 -- The path goes on from the memory that was found, up to what replaces it. Of several ways up of the same length it shows the
 -- one with the smallest keys.
-route (node_id, here_id, left, trail) as materialized (
-    select node_id, old_id, steps, trail from answer
+route (node_id, here_id, left, trail, whole, score) as (
+    select node_id, old_id, steps, trail, whole, score from answer
     union all
     select route.node_id, step.id, route.left - 1,
-           route.trail || char(10) || 'supersedes' || char(9) || 1.0 || char(9) || answer.whole || char(9) || step.key
+           route.trail || char(10) || 'supersedes' || char(9) || 1.0 || char(9) || route.whole || char(9) || step.key,
+           route.whole, route.score
     from route
-    join answer on answer.node_id = route.node_id
     join node as step on step.key = (
         select min(node.key)
         from replaces
@@ -129,7 +134,7 @@ route (node_id, here_id, left, trail) as materialized (
         where replaces.old_id = route.here_id)
     where route.left > 0
 )
-select node.key, answer.score, route.trail, memory.name, memory.type, memory.description, source.path,
+select node.key, route.score, route.trail, memory.name, memory.type, memory.description, source.path,
        (select json_group_array(key) from (
             select newer.key from edge join node as newer on newer.id = edge.src
             where edge.dst = node.id and edge.kind = 'supersedes' and edge.active order by newer.key)) as superseded_by,
@@ -141,9 +146,9 @@ select node.key, answer.score, route.trail, memory.name, memory.type, memory.des
             where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
             order by 1)) as contradicts,
        memory.valid_to
-from answer
-join node on node.id = answer.node_id
+from route
+join node on node.id = route.node_id
 join memory on memory.id = node.id
 join source on source.id = memory.source_id
-join route on route.node_id = answer.node_id and route.left = 0
-order by round(answer.score, 12) desc, node.key;
+where route.left = 0
+order by round(route.score, 12) desc, node.key;

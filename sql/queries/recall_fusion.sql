@@ -19,7 +19,7 @@ posting as materialized (
 -- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
 -- over the idf of the whole question, which is about 1 where each word stands once. To twelve digits, because the last one depends on the order of addition.
 matched as materialized (
-    select posting.node_id, count(*) = :words as whole,
+    select posting.node_id, count(*) as words, count(*) = :words as whole,
            round(min(1.0, sum(posting.weight) / :weight_total), 12) as share,
            round(sum(posting.idf * posting.frequency * (:k1 + 1)
                      / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)))
@@ -45,7 +45,7 @@ keyword as materialized (
     from matched
     join node on node.id = matched.node_id
     where share >= :keyword_strong
-       or share >= :keyword_weak
+       or share >= case when matched.words > 1 then :keyword_weak else :keyword_alone end
           and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak))
     order by place
     limit :pool

@@ -22,12 +22,16 @@ candidate as (
     select id from passage where :exact and :allowed is null
     union all
     select passage.id from json_each(:allowed) join passage on passage.node_id = value where :exact
+),
+scored as materialized (
+    select passage.node_id, max(1 - vec_distance_cosine(embedding.vector, :vector)) as similarity
+    from candidate
+    cross join passage on passage.id = candidate.passage_id
+    cross join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256
+    group by passage.node_id
 )
-select node.key, round(max(1 - vec_distance_cosine(embedding.vector, :vector)), 12) as similarity
-from candidate
-join passage on passage.id = candidate.passage_id
-join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256
-join node on node.id = passage.node_id
-group by node.id
-order by similarity desc, node.key
+select node.key, round(scored.similarity, 12) as similarity
+from scored
+join node on node.id = scored.node_id
+order by 2 desc, node.key
 limit :pool;

@@ -54,6 +54,7 @@ class Walk:
     files: dict[str, Found] = field(default_factory=dict)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)  # files and folders that are there and could not be looked at
     leftovers: list[str] = field(default_factory=list)  # real paths of files that a killed save did not finish
 
 
@@ -93,41 +94,32 @@ def walk(root: Path) -> Walk:
     """
     result = Walk()
     try:
-        top = os.stat(root)
+        top = root.stat()
     except OSError as error:
         raise unreadable(root, error) from error
     if not stat.S_ISDIR(top.st_mode):
         raise StoreUnreadable(f"{root} is not a folder.", hint="Name the folder that holds the memories with --root.")
-    pending: list[tuple[str, str, bool, frozenset[tuple[int, int]]]] = [
-        (str(root), "", True, frozenset({(top.st_dev, top.st_ino)}))
-    ]
+    pending = [_Folder(str(root), "", True, frozenset({(top.st_dev, top.st_ino)}))]
     while pending:
-        folder, prefix, wanted, above = pending.pop()
+        folder = pending.pop()
         try:
-            with os.scandir(folder) as entries:
+            with os.scandir(folder.real) as entries:
                 listed = list(entries)
         except OSError as error:
-            if not prefix:
+            if not folder.prefix:
                 raise unreadable(root, error) from error
-            if isinstance(error, FileNotFoundError):
-                continue  # gone while the walk ran
-            result.problems.append((storable(prefix.rstrip("/")), f"the folder cannot be read: {error.strerror}"))
+            if not isinstance(error, FileNotFoundError):  # else gone while the walk ran
+                result.unseen.append(storable(folder.prefix.rstrip("/")))
+                result.problems.append((result.unseen[-1], f"the folder cannot be read: {error.strerror}"))
             continue
         for entry in listed:
-            path = prefix + entry.name
             try:
-                if entry.is_dir(follow_symlinks=True):
-                    _enter(entry, path, wanted, above, pending, result)
-                elif wanted and is_memory_file(entry.name):
-                    _take(entry, path, result)
-                elif entry.name.startswith(LEFTOVER_PREFIX) and entry.name.endswith(LEFTOVER_SUFFIX):
-                    result.leftovers.append(path)
-                elif wanted:
-                    result.ignored.append((storable(path), "not a Markdown file"))
+                _look(entry, folder, pending, result)
             except FileNotFoundError:
                 continue
             except OSError as error:
-                result.problems.append((storable(path), f"cannot be read: {error.strerror}"))
+                result.unseen.append(storable(folder.prefix + entry.name))
+                result.problems.append((result.unseen[-1], f"cannot be read: {error.strerror}"))
     result.files = dict(sorted(result.files.items()))
     result.ignored.sort()
     result.problems.sort()
@@ -142,6 +134,28 @@ def unreadable(root: Path, error: OSError) -> StoreUnreadable:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder that is to be listed; `above` has device and number of it and of the folders that led to it."""
+
+    real: str
+    prefix: str
+    wanted: bool  # whether files in it are memories
+    above: frozenset[tuple[int, int]]
+
+
+def _look(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], result: Walk) -> None:
+    path = folder.prefix + entry.name
+    if entry.is_dir(follow_symlinks=True):
+        _enter(entry, folder, pending, result)
+    elif folder.wanted and is_memory_file(entry.name):
+        _take(entry, path, result)
+    elif entry.name.startswith(LEFTOVER_PREFIX) and entry.name.endswith(LEFTOVER_SUFFIX):
+        result.leftovers.append(path)
+    elif folder.wanted:
+        result.ignored.append((storable(path), "not a Markdown file"))
+
+
 def _take(entry: os.DirEntry[str], path: str, result: Walk) -> None:
     status = entry.stat(follow_symlinks=True)
     if not stat.S_ISREG(status.st_mode):
@@ -151,31 +165,21 @@ def _take(entry: os.DirEntry[str], path: str, result: Walk) -> None:
     result.files[key] = Found(key, status.st_size, status.st_mtime_ns, status.st_ctime_ns, path)
 
 
-def _enter(
-    entry: os.DirEntry[str],
-    path: str,
-    wanted: bool,
-    above: frozenset[tuple[int, int]],
-    pending: list[tuple[str, str, bool, frozenset[tuple[int, int]]]],
-    result: Walk,
-) -> None:
-    name = entry.name
+def _enter(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], result: Walk) -> None:
+    name, path = entry.name, folder.prefix + entry.name
     if name == FOLDER:
         return
     if name in SKIPPED_FOLDERS or (name.startswith(".") and name != AGENT_FOLDER):
         result.ignored.append((storable(path) + "/", "a hidden or program folder"))
         return
-    # Device and file number tell a loop; only a link can make one.
-    status = os.stat(entry.path)
+    # Device and file number tell a loop; only a link can make one. A listing has neither on Windows.
+    status = Path(entry.path).stat()
     identity = (status.st_dev, status.st_ino)
-    if entry.is_symlink() and identity in above:
+    if entry.is_symlink() and identity in folder.above:
         result.problems.append((storable(path), "a link that leads back to a folder above it"))
         return
-    if name == AGENT_FOLDER:
-        wanted = False
-    elif not wanted and name == "memory":
-        wanted = True
-    pending.append((entry.path, path + "/", wanted, above | {identity}))
+    wanted = name != AGENT_FOLDER and (folder.wanted or name == "memory")
+    pending.append(_Folder(entry.path, path + "/", wanted, folder.above | {identity}))
 
 
 def read(root: Path, found: Found) -> bytes:
@@ -194,6 +198,18 @@ def stat_file(root: Path, path: str) -> Found | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     return Found(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, real)
+
+
+def other_spelling(root: Path, path: str) -> str | None:
+    """The name that a file has on disk where the disk finds it under another spelling: another case or Unicode form."""
+    real = Path(root, real_path(path))
+    try:
+        names = [other.name for other in real.parent.iterdir()]
+        if real.name in names:
+            return None
+        return next((storable(name) for name in names if (real.parent / name).samefile(real)), None)
+    except OSError:
+        return None
 
 
 def write_whole(target: Path, data: bytes) -> None:
@@ -247,7 +263,10 @@ def _umask() -> int:
 
 @contextmanager
 def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the store's writer lock: one process at a time changes files, journal and index. Raises Busy, NotWritable."""
+    """Hold the store's writer lock.
+
+    One process at a time changes files, journal and index. Raises Busy, NotWritable.
+    """
     import filelock  # noqa: PLC0415
 
     # One lock object for each file and process: a service that holds it calls others that take it too.

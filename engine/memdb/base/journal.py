@@ -1,8 +1,8 @@
 """The journal: what the files alone cannot say, append-only, one file per writer, read as one log.
 
-Each line is a JSON object `{"t": time, "w": writer, "kind": ..., ...}`. `t` is a hybrid logical time
-(Kulkarni et al. 2014): milliseconds since 1970 and a counter, so that a writer's lines never go backward even when its clock
-does, and all writers' lines have one order, `(t, w)`.
+Each line is a JSON object `{"t": time, "w": writer, "kind": ..., ...}`. `t` is a hybrid logical time (Kulkarni et al.
+2014): milliseconds since 1970 and a counter, so that a writer's lines never go backward even when its clock does, and
+all writers' lines have one order, `(t, w)`.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Journal:
     def rewrite(self, change: Callable[[list[Record]], Mapping[int, Record | None]]) -> int:
         """Drop or replace records for good, in every writer's file: only `forget` may. Returns how many changed.
 
-        `change` gets all records in their order and returns what those at some places become, None for nothing. Lines that
-        cannot be read go too: a torn line may hold a part of any text.
+        `change` gets all records in their order and returns what those at some places become, None for nothing. Lines
+        that cannot be read go too: a torn line may hold a part of any text.
         """
         from memdb.base.files import write_whole  # noqa: PLC0415
 
@@ -134,7 +134,10 @@ def _line(record: Record) -> bytes:
 
 
 def _lines(file: Path) -> list[bytes]:
-    """The lines of a journal file; a carriage return, which a version control's newline setting may add, is none of it."""
+    """The lines of a journal file.
+
+    A carriage return, which a version control's newline setting may add, is none of it.
+    """
     return [line for line in file.read_bytes().replace(b"\r\n", b"\n").split(b"\n") if line.strip()]
 
 

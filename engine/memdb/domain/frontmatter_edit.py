@@ -97,9 +97,7 @@ def render(fields: Mapping[str, object], body: str) -> str:
     """
     written = {key: _as_written(key, value) for key, value in fields.items()}
     keys = [key for key in KEY_ORDER if key in written] + [key for key in written if key not in KEY_ORDER]
-    lines = [
-        line for key in keys if written[key] not in (None, "", [], {}) for line in _entry(key, written[key])
-    ]
+    lines = [line for key in keys if written[key] not in (None, "", [], {}) for line in _entry(key, written[key])]
     body = _as_body(body)
     body = body[skip_blank_lines(body, 0) :]
     if body and not body.endswith("\n"):
@@ -137,9 +135,7 @@ def _as_written(key: str, value: object) -> Any:
 def _differs(old: MemoryText, key: str, value: Any) -> bool:
     if value is None:
         metadata = old.frontmatter.get("metadata")
-        held = set(old.frontmatter) | (
-            set(metadata) if isinstance(metadata, dict) and key in KEY_ORDER else set()
-        )
+        held = set(old.frontmatter) | (set(metadata) if isinstance(metadata, dict) and key in KEY_ORDER else set())
         return key in held or (key == "modified" and "updated" in held)
     if key in LISTS:
         return list(getattr(old, key)) != value
@@ -169,11 +165,7 @@ def _verify(old: MemoryText, new: MemoryText, wanted: Mapping[str, Any], body: s
                     values["metadata"].pop(name, None)
         values["metadata"] = values.get("metadata") or None
     text = old.body if body is None else body[skip_blank_lines(body, 0) :]
-    if (
-        kept == found
-        and new.body == text
-        and not any(_differs(new, key, value) for key, value in wanted.items())
-    ):
+    if kept == found and new.body == text and not any(_differs(new, key, value) for key, value in wanted.items()):
         return
     keys = ", ".join(wanted) or "the body"
     hint = "Change it in the file by hand; memdb left the file as it was."
@@ -218,9 +210,7 @@ def _root(lines: list[str]) -> Node | None:
         return compose(block) if block.strip() else None
     except Unreadable as failure:
         message = f"the change does not fit the frontmatter: {failure.reason}"
-        raise FrontmatterError(
-            message, line=failure.line + 2, hint="Change it in the file by hand."
-        ) from failure
+        raise FrontmatterError(message, line=failure.line + 2, hint="Change it in the file by hand.") from failure
 
 
 def _by_hand(key: str, place: _Place | None) -> FrontmatterError:
@@ -300,11 +290,7 @@ def _kept_items(place: _Place, key: str, value: list[Any], lines: list[str], new
         texts = list(read(item)) if key in LISTS else [item.text]
         if len(texts) == 1:
             held.setdefault(texts[0], lines[bounds[number] : bounds[number + 1]])
-    new = [
-        line
-        for text in value
-        for line in held.get(text) or [f"{dash[0]} {_inline(text, flow=False)}{newline}"]
-    ]
+    new = [line for text in value for line in held.get(text) or [f"{dash[0]} {_inline(text, flow=False)}{newline}"]]
     return [lines[place.first], *new]
 
 
@@ -333,9 +319,7 @@ def _item(value: Any) -> list[str]:
 
 
 def _is_texts(value: Any) -> TypeGuard[list[str] | str]:
-    return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(item, str) for item in value)
-    )
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
 
 
 def _inline(value: Any, *, flow: bool) -> str:

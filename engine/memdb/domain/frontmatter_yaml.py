@@ -25,13 +25,13 @@ _MAX_UNCLOSED_LINES = 200  # lines read of a frontmatter that never closes
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 # Lines of whole comments and blank lines between them, where a comment comes first; possessive, so that it is linear.
-_COMMENTS_ABOVE = re.compile(r"(?:[ \t]*<!--(?:(?!-->)[\s\S]){0,10000}-->[ \t]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*+)++")
+_COMMENTS_ABOVE = re.compile(
+    r"(?:[ \t]*<!--(?:(?!-->)[\s\S]){0,10000}-->[ \t]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*+)++"
+)
 KEY_LINE = re.compile(r"(?P<key>\w[\w .-]*?|\"\w[\w .-]*\"|'\w[\w .-]*')[ \t]*:(?:[ \t]+(?P<rest>.*))?$")
 _HASH_TAGS = re.compile(r"[-:][ \t]+(#[^\s#].*)$")
 # What YAML does not allow in a stream, and the line breaks that only YAML knows (they would split a value).
-_FOREIGN = re.compile(
-    r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+_FOREIGN = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _SIMPLE_WORD = re.compile(r"\w(?:[\w./ -]*[\w./-])?")
 _SIMPLE_LINE = re.compile(
     r"(?P<indent> *)(?:(?P<dash>-) |(?P<key>[^\W\d][\w-]{0,99}):(?: |$)) *(?P<value>"

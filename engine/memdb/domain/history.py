@@ -113,8 +113,9 @@ def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
 def remains(records: list[Record]) -> dict[int, Record | None]:
     """What the records still tell of memories that were forgotten after them, by the record's place in the list.
 
-    The value is what the record is to become, None where nothing of it stays. A memory is followed through its renames, so
-    that what was written under an earlier id goes too. Texts come back this way when another machine's journal is merged.
+    The value is what the record is to become, None where nothing of it stays. A memory is followed through its renames,
+    so that what was written under an earlier id goes too. Texts come back this way when another machine's journal is
+    merged.
     """
     attached: dict[str, list[tuple[int, str]]] = {}  # id: places of its records, each with the id that stands in it
     seen: list[int] = []  # places of cluster records

@@ -170,9 +170,7 @@ class Parsed:
             cell = token.type in ("th_open", "td_open")
         return Links(wiki, files)
 
-    def _read(
-        self, token: Token, content: str, cell: bool, wiki: list[WikiLink], files: list[MarkdownLink]
-    ) -> None:
+    def _read(self, token: Token, content: str, cell: bool, wiki: list[WikiLink], files: list[MarkdownLink]) -> None:
         if "[" not in content:
             return
         parser = markdown_parser(emphasis=False)

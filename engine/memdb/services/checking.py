@@ -24,9 +24,9 @@ Stamp = list[str | int]
 def verify(context: Context) -> None:
     """Raise Damaged where the database is not what memdb left.
 
-    A file that is as it was noted needs no look. One that changed although memdb closed it, and no log tells of a process that was
-    killed, was written by something else: SQLite has no checksums, so nothing in it can be relied on. In all other cases (a crash,
-    a copy of the folder, another process at work) SQLite's quick check has to do.
+    A file that is as it was noted needs no look. One that changed although memdb closed it, and no log tells of a
+    process that was killed, was written by something else: SQLite has no checksums, so nothing in it can be relied on.
+    In all other cases (a crash, a copy of the folder, another process at work) SQLite's quick check has to do.
     """
     place = context.place
     as_noted = _is_as_noted(place)
@@ -52,7 +52,10 @@ def verify(context: Context) -> None:
 
 
 def close(context: Context, *, locked: bool = True) -> None:
-    """Close the database and note how it was left; without `locked`, as the garbage collector must, take no lock for it."""
+    """Close the database and note how it was left.
+
+    Without `locked`, as the garbage collector must, take no lock for it.
+    """
     place = context.place
     with ExitStack() as held:
         # Who wrote nothing does not vouch for what the file is now.

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def refresh(context: Context, *, at_most: int | None = None, wait: float = files.LOCK_SECONDS) -> bool:
     """Cluster the memories again where their vectors changed; True when it did.
 
-    With `at_most`, a store of more memories than that is left for a later sync; `wait` is in seconds, for another writer.
+    With `at_most`, a store of more memories than that is left for a later sync; `wait` is in seconds, for another
+    writer.
     """
     database = context.database
     if database.meta("clusters_stale") is None:

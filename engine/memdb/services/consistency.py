@@ -30,7 +30,10 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         "select key from node where kind = 'tag' and id not in (select dst from edge where kind = 'has_tag')",
         "select key from node where (kind = 'cluster') <> (id in (select id from cluster))",
     ),
-    "degrees": ("select key from node where degree <> (select count(distinct other_id) from neighbor where node_id = node.id)",),
+    "degrees": (
+        "select key from node"
+        " where degree <> (select count(distinct other_id) from neighbor where node_id = node.id)",
+    ),
     "neighbours": (
         f"select 'edge ' || id from edge where {RELAYS} and 2 <> (select count(*) from neighbor where edge_id = edge.id"
         " and (node_id, other_id) in (values (edge.src, edge.dst), (edge.dst, edge.src))"
@@ -48,7 +51,8 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         "select text_sha256 from passage where (model, text_sha256) not in (select model, text_sha256 from embedding)",
         "select node.key from embedded join memory on memory.id = node_id join node on node.id = node_id"
         " where trim(name || description || body) <> '' and node_id not in (select node_id from passage)",
-        "select node.key from passage join node on node.id = node_id where node_id not in (select node_id from embedded)",
+        "select node.key from passage join node on node.id = node_id"
+        " where node_id not in (select node_id from embedded)",
         "select text_sha256 from embedding join meta as model on model.key = 'model' and model.value = embedding.model"
         " join meta as dims on dims.key = 'dims' where length(vector) <> 4 * dims.value",
     ),
@@ -94,7 +98,8 @@ def _keyword_index(database: Database) -> str | None:
 
 def _tags(database: Database) -> str | None:
     edges: dict[int, set[str]] = {}
-    for memory, key in database.rows("select src, key from edge join node on node.id = dst where edge.kind = 'has_tag'"):
+    tagged = "select src, key from edge join node on node.id = dst where edge.kind = 'has_tag'"
+    for memory, key in database.rows(tagged):
         edges.setdefault(memory, set()).add(key)
     for memory, key, tags in database.rows("select id, key, tags from memory join node using (id)"):
         if edges.get(memory, set()) != {f"tag:{label}" for tag in json.loads(tags) if (label := name_key(tag))}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,15 +53,19 @@ class Context:
     @property
     def database(self) -> Database:
         """The open database. Raises Damaged where it needs a rebuild; see `services.rebuilding.heal`."""
-        if self._database is not None and not self._pinned and not self._database.connection.in_transaction:
-            # With the whole folder gone (a disk that was pulled), the open file is all there is to answer from.
-            if self._identity != file_identity(self.place.database) and self.place.home.is_dir():
-                self.close()
+        if self._database is not None and self._was_swapped(self._database):
+            self.close()
         if self._database is None:
             foreign_check(self.place)
             self._database = Database(self.place.database)
             self._identity = file_identity(self.place.database)
         return self._database
+
+    def _was_swapped(self, opened: Database) -> bool:
+        if self._pinned or opened.connection.in_transaction:
+            return False
+        # With the whole folder gone (a disk that was pulled), the open file is all there is to answer from.
+        return self._identity != file_identity(self.place.database) and self.place.home.is_dir()
 
     def use(self, database: Database) -> None:
         """Work on this database until `close`; a rebuild does, on the file that it builds aside."""
@@ -82,7 +85,10 @@ class Context:
         self._pinned = False
 
     def append(self, *records: Record) -> None:
-        """Journal records, then show them in the tables, inside the caller's transaction; the caller holds the writer lock."""
+        """Journal records, then show them in the tables, inside the caller's transaction.
+
+        The caller holds the writer lock.
+        """
         if not records:
             return
         behind = self.journal_is_ahead()
@@ -125,9 +131,10 @@ class Context:
         self.database.set_meta("journal", json.dumps(state, sort_keys=True))
 
     def replay_journal(self) -> None:
-        """Show the whole journal in the tables again, inside the caller's transaction; the caller holds the writer lock.
+        """Show the whole journal in the tables again, inside the caller's transaction.
 
-        Texts that were forgotten and came back with another machine's journal leave it for good.
+        The caller holds the writer lock. Texts that were forgotten and came back with another machine's journal leave
+        it for good.
         """
         records = self.journal.read(history.KINDS)
         if history.remains(records):
@@ -176,7 +183,7 @@ def insert_past(database: Database, past: history.Past) -> None:
 def file_identity(path: Path) -> tuple[int, int] | None:
     """Device and file number: changes when another file takes the name."""
     try:
-        status = os.stat(path)
+        status = path.stat()
     except OSError:
         return None
     return status.st_dev, status.st_ino

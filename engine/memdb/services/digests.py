@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from memdb.base.storage import Database
 
 CONTENT = {
-    "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter, tags, aliases,"
-    " created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret, source.path, source.size,"
-    " source.sha256, source.state from memory join node on node.id = memory.id join source on source.id = source_id",
+    "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter,"
+    " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret,"
+    " source.path, source.size, source.sha256, source.state from memory join node on node.id = memory.id"
+    " join source on source.id = source_id",
     "source": "select path, kind, size, sha256, state from source",
     "problem": "select path, line, code, reason from problem",
     "node": "select kind, key, label from node where kind <> 'cluster'",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
     "memory_version": "select memory_key, at, sha256, reason, text, withheld from memory_version",
     "tombstone": "select key_sha256, at from tombstone",
-    "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how, candidates"
-    " from link join node on node.id = memory_id left join node as goal on goal.id = target_id",
+    "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how,"
+    " candidates from link join node on node.id = memory_id left join node as goal on goal.id = target_id",
     "edge": "select a.key, b.key, edge.kind, predicate, weight, active from edge join node as a on a.id = src"
     " join node as b on b.id = dst where edge.kind <> 'in_cluster'",
     "neighbor": "select a.key, b.key, neighbor.kind, weight from neighbor join node as a on a.id = node_id"
@@ -33,8 +34,8 @@ VECTORS = {
     "passage": "select node.key, ordinal, start, stop, model, text_sha256 from passage join node on node.id = node_id",
     "embedded": "select node.key, model, text_sha256 from embedded join node on node.id = node_id",
     "cluster": "select node.key, label, anchors from cluster join node on node.id = cluster.id",
-    "in_cluster": "select a.key, b.key, weight, active from edge join node as a on a.id = src join node as b on b.id = dst"
-    " where edge.kind = 'in_cluster'",
+    "in_cluster": "select a.key, b.key, weight, active from edge join node as a on a.id = src"
+    " join node as b on b.id = dst where edge.kind = 'in_cluster'",
 }
 """What follows from those and a model: which windows were embedded, and the clusters."""
 

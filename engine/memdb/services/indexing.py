@@ -86,6 +86,8 @@ def drop_memory(database: Database, memory: int, touched: Touched) -> None:
     drop_passages(database, memory)
     _unindex_words(database, memory)
     run("delete from node where id = ?", (memory,))
+    # Its place in a cluster went with it: were it to come back with the same vectors, nothing else would tell.
+    database.set_meta("clusters", None)
 
 
 def drop_passages(database: Database, node: int) -> None:
@@ -109,8 +111,8 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
     run("delete from problem where path = ? and code <> 'duplicate_id'", (found.path,))
     run(
         "insert into source (path, kind, size, mtime_ns, ctime_ns, sha256, state) values (?, 'memory', ?, ?, ?, ?, ?)"
-        " on conflict (path) do update set size = excluded.size, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,"
-        " sha256 = excluded.sha256, state = excluded.state",
+        " on conflict (path) do update set size = excluded.size, mtime_ns = excluded.mtime_ns,"
+        " ctime_ns = excluded.ctime_ns, sha256 = excluded.sha256, state = excluded.state",
         (found.path, found.size, found.mtime_ns, found.ctime_ns, reading.sha256, "seen" if memory else "error"),
     )
     source = database.value("select id from source where path = ?", (found.path,))
@@ -268,10 +270,14 @@ def _settle_keys(database: Database, touched: Touched) -> Rekeyed:
             run("delete from problem where path = ? and code = 'duplicate_id'", (path,))
             if wanted != base_key:
                 reason = f"another file has the id {base_key} ({rows[0][1]}); this one is {wanted}"
-                run("insert into problem (path, line, code, reason) values (?, null, 'duplicate_id', ?)", (path, reason))
+                run(
+                    "insert into problem (path, line, code, reason) values (?, null, 'duplicate_id', ?)", (path, reason)
+                )
     changed = {memory: keys for memory, keys in settled.items() if keys[0] != keys[1]}
     # One memory may take the key that another one gives up: all give up theirs first.
-    database.connection.executemany("update node set key = char(0) || id where id = ?", [(memory,) for memory in changed])
+    database.connection.executemany(
+        "update node set key = char(0) || id where id = ?", [(memory,) for memory in changed]
+    )
     database.connection.executemany(
         "update node set key = ? where id = ?", [(wanted, memory) for memory, (_, wanted) in changed.items()]
     )

@@ -75,7 +75,8 @@ def doctor(context: Context) -> list[Finding]:
     findings.append(_waiting(context))
     damaged = context.journal.damaged()
     findings.append(
-        Finding("journal", "warning", f"{len(damaged)} lines cannot be read, first {damaged[0][0]} line {damaged[0][1]}",
+        Finding("journal", "warning",
+                f"{len(damaged)} lines cannot be read, first {damaged[0][0]} line {damaged[0][1]}",
                 "They are passed over; restore the file from version control if it matters.")
         if damaged
         else Finding("journal", "ok", f"{len(context.journal.files())} files")
@@ -122,7 +123,8 @@ def _files(context: Context) -> Finding:
     try:
         plan = sync.plan(context)
         # Size and time only raise a suspicion: what was written seconds before a sync is looked at again.
-        changed = [found for found in plan.suspects if _differs(context, plan.known.get(found.path, (None, None))[1], found)]
+        unknown = (None, None)
+        changed = [item for item in plan.suspects if _differs(context, plan.known.get(item.path, unknown)[1], item)]
     except MemdbError as error:
         return Finding("files", "error", error.message, error.hint)
     behind = len(changed) + len(plan.missing)

@@ -93,7 +93,8 @@ def path_of(context: Context, key: str) -> str | None:
 def key_of(context: Context, path: str) -> str | None:
     """The id of the memory in a file."""
     found = context.database.value(
-        "select node.key from node join memory on memory.id = node.id join source on source.id = source_id where path = ?",
+        "select node.key from node join memory on memory.id = node.id join source on source.id = source_id"
+        " where path = ?",
         (path,),
     )
     return str(found) if found is not None else None
@@ -106,7 +107,7 @@ def body_of(context: Context, key: str) -> str | None:
 
 
 def find(context: Context, written: str) -> str:
-    """The id that a person means by an id, a name, an alias or a path. Raises NotFound, or UsageError where it is ambiguous."""
+    """The id that a person means by an id, a name, an alias or a path. Raises NotFound, UsageError if ambiguous."""
     if path_of(context, written) is not None:
         return written
     by_path = key_of(context, written) or key_of(context, f"{written}.md")

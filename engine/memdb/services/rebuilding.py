@@ -30,10 +30,11 @@ class Rebuilt:
 def rebuild(
     context: Context, *, reason: str = "asked for", progress: Progress = silent, keep_old: bool = True
 ) -> Rebuilt:
-    """Rebuild and put in place. Vectors are taken over where the old database can be read, so unchanged text costs nothing.
+    """Rebuild and put in place.
 
-    The old database stays where the root cannot be read and, with `keep_old`, where it is sound and the model that it was embedded
-    with is broken (ModelUnavailable).
+    Vectors are taken over where the old database can be read, so that unchanged text costs nothing. The old database
+    stays where the root cannot be read and, with `keep_old`, where it is sound and the model that it was embedded with
+    is broken (ModelUnavailable).
     """
     place = context.place
     aside = place.database.with_name(place.database.name + ASIDE)
@@ -96,7 +97,7 @@ def _salvage(old: Path, fresh: Database) -> int:
     """Copy the vectors that can be read, each checked for its length and norm; stops where the damage begins."""
     try:
         source = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READONLY)
-    except DAMAGE + (apsw.CantOpenError,):
+    except (*DAMAGE, apsw.CantOpenError):
         return 0
     taken = 0
     try:
@@ -108,7 +109,7 @@ def _salvage(old: Path, fresh: Database) -> int:
             with fresh.write() as connection:
                 connection.executemany("insert or ignore into embedding values (?, ?, ?)", batch)
             taken += len(batch)
-    except DAMAGE + (apsw.SQLError,):
+    except (*DAMAGE, apsw.SQLError):
         # What was read before the damage is kept; the rest is embedded again.
         return taken
     finally:
@@ -117,7 +118,7 @@ def _salvage(old: Path, fresh: Database) -> int:
 
 
 def _owes_a_scrub(old: Path, fresh: Database) -> bool:
-    """Whether a memory was forgotten of which the old database, and so what was taken over from it, may have vectors."""
+    """Whether the old database, and so what was taken over from it, may have vectors of a memory that was forgotten."""
     marks = set(fresh.rows("select key_sha256, at from tombstone"))
     if not marks or not old.exists():
         return False
@@ -159,8 +160,8 @@ def remove(database: Path) -> None:
 def _copy_over(fresh: Path, old: Path) -> bool:
     """Write the new database into the old file, as one transaction; False where SQLite cannot.
 
-    Processes that have the old file open go on with the new content, which a file that takes the name of an open one, and its log,
-    would not give them.
+    Processes that have the old file open go on with the new content, which a file that takes the name of an open one,
+    and its log, would not give them.
     """
     if not old.exists():
         return False

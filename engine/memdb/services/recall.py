@@ -37,7 +37,10 @@ WALK_FLOOR = 0.01
 """A path whose score falls below this is not followed: it could not come near any answer."""
 
 WALK_ROWS = 30_000
-"""Steps of a walk that are followed, best first: two hops from ten seeds over nodes of up to 50 neighbours are 25,510."""
+"""Steps that are followed, best first: two hops from ten seeds over nodes of up to 50 neighbours are 25,510."""
+
+DEEP_WALK_ROWS = 5_000
+"""The same for walks of more hops: about a second of work in the densest graph, and more than any answer needs."""
 
 DIGITS = 12
 """Decimals of a score: beyond these stands only in which order its factors were multiplied."""
@@ -77,8 +80,8 @@ def recall_sql(
 ) -> str:
     """The statements of a recall with their values written in, to be run by hand.
 
-    The first, which needs sqlite-vec, gives the vector arm's hits; the second mixes them with the keyword arm, the third walks the
-    graph. Each has the result of the one before written in, and the last two run in any SQLite.
+    The first, which needs sqlite-vec, gives the vector arm's hits; the second mixes them with the keyword arm, the
+    third walks the graph. Each has the result of the one before written in, and the last two run in any SQLite.
     """
     with context.database.read():
         pool = find(context, query, filters or Filters(), arms)
@@ -87,7 +90,10 @@ def recall_sql(
 
 
 def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int = LIMIT, hops: int = HOPS) -> Recall:
-    """The walk alone, from given seeds. Raises NotFound for a seed that is no node, UsageError for a score outside 0 to 1."""
+    """The walk alone, from given seeds; `notes` name the hubs on its way that relay only to the seeds.
+
+    Raises NotFound for a seed that is no node, UsageError for a score that does not lie above 0 and up to 1.
+    """
     database = context.database
     off = Arm("off", 0, "the seeds were given")
     with database.read():
@@ -108,7 +114,7 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
 
 
 def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement:
-    """The cascade from a pool, with its values. Raises UsageError for a limit or a number of hops that makes no sense."""
+    """The cascade from a pool, with its values. Raises UsageError for a limit below 1 and hops below 0."""
     if limit < 1 or hops < 0:
         raise UsageError(f"The limit must be 1 or more and the hops 0 or more, not {limit} and {hops}.")
     step = EDGE_WEIGHTS["supersedes"] * DECAY
@@ -120,7 +126,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
         "decay": DECAY,
         "hub_degree": HUB_DEGREE,
         "walk_floor": WALK_FLOOR,
-        "walk_rows": WALK_ROWS,
+        "walk_rows": WALK_ROWS if hops <= HOPS else DEEP_WALK_ROWS,
         "succession_limit": SUCCESSION_LIMIT,
         "supersession_steps": json.dumps([step**distance for distance in range(SUCCESSION_LIMIT + 1)]),
         "limit": limit,
@@ -158,7 +164,7 @@ def _is_over(day: str | None) -> bool:
 
 
 def _path(trail: str) -> tuple[Hop, ...]:
-    """The hops of a trail: `node, score` of the seed, then a line `edge, weight, score, node` a hop, with tabs between."""
+    """The hops of a trail: `node, score` of the seed, then a line `edge, weight, score, node` a hop, tabs between."""
     first, *rest = trail.split("\n")
     seed, score = first.split("\t")
     hops = [Hop(seed, None, None, round(float(score), DIGITS))]
@@ -188,7 +194,8 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
         waiting = vectors.pending_count(context) if context.embedder.status.state != "off" else 0
         if waiting and vector.reason != NOT_ASKED:
             code = "index_behind"
-            message = f"Nothing found, but {waiting} {'memory is' if waiting == 1 else 'memories are'} not embedded yet; run `memdb sync`."
+            wait = "1 memory is" if waiting == 1 else f"{waiting} memories are"
+            message = f"Nothing found, but {wait} not embedded yet; run `memdb sync`."
         elif vector.state == "off":
             code = "arm_off"
             reason = (vector.reason or "").rstrip(".")
@@ -221,4 +228,17 @@ def with_values(statement: str, values: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-__all__ = ["HOPS", "LIMIT", "Arm", "Filters", "Found", "Hit", "Hop", "Recall", "cascade", "recall", "recall_sql", "with_values"]
+__all__ = [
+    "HOPS",
+    "LIMIT",
+    "Arm",
+    "Filters",
+    "Found",
+    "Hit",
+    "Hop",
+    "Recall",
+    "cascade",
+    "recall",
+    "recall_sql",
+    "with_values",
+]

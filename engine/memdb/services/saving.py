@@ -49,8 +49,9 @@ def save(
 ) -> Saved:
     """Make a memory or change one; what is not given stays as it is, unknown keys too.
 
-    `key` is `type/name`; `fields` sets further frontmatter keys, None removes one. With `expected_sha256`, a file that changed since is not
-    replaced (Changed). Raises SecretFound where any given text looks like a credential, UsageError for a bad name.
+    `key` is `type/name`; `fields` sets further frontmatter keys, None removes one. With `expected_sha256`, a file that
+    changed since is not replaced (Changed). Raises SecretFound where any given text looks like a credential, UsageError
+    for a bad name.
     """
     kind, name = split_key(key)
     changes: dict[str, object] = dict(fields or {})
@@ -62,11 +63,19 @@ def save(
     with files.writer(context.place):
         path = reading.path_of(context, f"{kind}/{name}")
         if path is not None and files.stat_file(context.place.root, path) is None:
-            # Renamed or deleted unseen: only the folder can say which. Where too much is missing, this one file is made anew.
+            # Renamed or deleted unseen: only the folder can say which. Where too much is missing, this one file is made
+            # anew.
             with suppress(Refused):
                 sync.sync(context, embed=False)
             path = reading.path_of(context, f"{kind}/{name}")
-        path = path or files.storable(f"{kind}/{name}.md")
+        if path is None:
+            path = files.storable(f"{kind}/{name}.md")
+            taken = files.other_spelling(context.place.root, path)
+            if taken is not None:
+                raise UsageError(
+                    f"This disk does not tell {path} from {taken}, which is there already.",
+                    hint="Choose another name, or save to the one that is there.",
+                )
         before = _current(context, path)
         if before is None:
             text = frontmatter.render({"name": name, **_filled(changes)}, body or "")
@@ -148,7 +157,10 @@ def _current(context: Context, path: str) -> bytes | None:
 
 
 def _index(context: Context, found: files.Found, data: bytes, reason: str | None) -> None:
-    """Bring one file into the index, inside the caller's transaction; with a reason, the text before goes to the journal."""
+    """Bring one file into the index, inside the caller's transaction.
+
+    With a reason, the text before goes to the journal.
+    """
     if reason is not None:
         context.append(*sync.version_of(context, found.path, reason))
     rekeyed = indexing.apply(context.database, [sync.reading_of(found, data)], [], {})
@@ -165,7 +177,6 @@ def _put(context: Context, path: str, before: bytes | None, after: bytes, expect
     file = target(context, path)
     if before == after:
         return Saved(reading.key_of(context, path) or path, path, False, False, digest or "")
-    # The name of a memory can be that of a folder in another case, or of a file on a case-insensitive disk.
     with context.database.write():
         context.append(*sync.version_of(context, path, "saved"))
         now = file.read_bytes() if file.exists() else None

@@ -28,9 +28,9 @@ def drop_vectors(context: Context) -> int:
 
 
 def scrub(context: Context) -> bool:
-    """Rewrite the database so that no freed page and no log frame holds what was deleted; the caller holds the writer lock.
+    """Rewrite the database so that no freed page and no log frame holds what was deleted.
 
-    False where another process is reading the old state; the next sync tries again.
+    The caller holds the writer lock. False where another process is reading the old state; the next sync tries again.
     """
     database = context.database
     remove_leftovers(context)

@@ -22,10 +22,12 @@ BATCH = 500
 """Files per write transaction: short enough that other writers do not wait, long enough to be fast."""
 
 RACY_NS = 2_000_000_000
-"""A file changed this recently (2 s, the coarsest clock of a file system, FAT's) may change again unseen: it is read again."""
+"""A file changed this recently (2 s, the coarsest clock of a file system, FAT's) may change again unseen: it is read
+again."""
 
 MISSING_SHARE = 0.5
-"""A sync that finds more than this share of the files gone asks first: more often a disk is away than a person deletes so much."""
+"""A sync that finds more than this share of the files gone asks first: more often a disk is away than a person deletes
+so much."""
 
 MISSING_MINIMUM = 3
 """Below this many missing files nobody is asked."""
@@ -82,8 +84,10 @@ def plan(context: Context, walk: Walk | None = None) -> Plan:
             suspects.append(found)
     if context.database.read_only:
         # The times of a copy differ, and cannot be noted: only a file whose bytes differ is behind.
-        suspects = [found for found in suspects if found.path not in known or _differs(context, found, known[found.path][1])]
-    missing = sorted(known.keys() - seen.files.keys())
+        suspects = [
+            found for found in suspects if found.path not in known or _differs(context, found, known[found.path][1])
+        ]
+    missing = sorted(path for path in known.keys() - seen.files.keys() if not _is_unseen(path, seen))
     return Plan(seen, suspects, known, missing)
 
 
@@ -99,49 +103,46 @@ def sync(
 ) -> SyncReport:
     """Bring the index up to the files and return what was done.
 
-    `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now, `cluster_limit` leaves the
-    clusters of a larger store for later, `wait` is for how many seconds another writer is waited for.
-    Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is then as it was.
+    `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now,
+    `cluster_limit` leaves the clusters of a larger store for later, `wait` is for how many seconds another writer is
+    waited for. Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is
+    then as it was.
     """
     with context.database.patience(wait):
-        return _sync(context, yes, embed, embed_limit, cluster_limit, wait, progress)
+        report = _bring_up(context, yes, wait, progress)
+        if embed:
+            try:
+                report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)
+            except ModelUnavailable as error:
+                report.embedder = error.message
+            clustering.refresh(context, at_most=cluster_limit, wait=wait)
+        report.pending = vectors.pending_count(context)
+        report.problems = [
+            Problem(path, line, reason)
+            for path, line, reason in context.database.rows(
+                "select path, line, reason from problem order by path, line, reason"
+            )
+        ]
+    return report
 
 
-def _sync(
-    context: Context,
-    yes: bool,
-    embed: bool,
-    embed_limit: int | None,
-    cluster_limit: int | None,
-    wait: float,
-    progress: Progress,
-) -> SyncReport:
+def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> SyncReport:
     first = plan(context)
-    report = SyncReport(ignored=first.walk.ignored)
-    report.unchanged = len(first.walk.files)
+    report = SyncReport(ignored=first.walk.ignored, unchanged=len(first.walk.files))
     if first.suspects or first.missing or _behind(context, first.walk):
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
             _apply(context, plan(context), report, yes, progress)
             if context.database.meta("scrub") is not None:
                 scrubbing.scrub(context)
-    if embed:
-        try:
-            report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)
-        except ModelUnavailable as error:
-            report.embedder = error.message
-        clustering.refresh(context, at_most=cluster_limit, wait=wait)
-    database = context.database
-    report.pending = vectors.pending_count(context)
-    report.problems = [
-        Problem(path, line, reason)
-        for path, line, reason in database.rows("select path, line, reason from problem order by path, line, reason")
-    ]
     return report
 
 
 def _behind(context: Context, walk: Walk) -> bool:
-    """Whether the journal says more than the tables, the walk met other problems than the last one, or a forget is not done."""
+    """Whether there is more to do than files to read.
+
+    The journal says more than the tables, the walk met other problems than the last one, or a forget is not done.
+    """
     if walk.leftovers or context.journal_is_ahead() or context.database.meta("scrub") is not None:
         return True
     stood = context.database.rows("select path, reason from problem where code = 'walk' order by path, reason")
@@ -209,6 +210,11 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
     report.removed = len(gone)
 
 
+def _is_unseen(path: str, walk: Walk) -> bool:
+    """Whether a file may be there all the same, in a folder that could not be listed."""
+    return any(path == unseen or path.startswith(f"{unseen}/") for unseen in walk.unseen)
+
+
 def _differs(context: Context, found: Found, digest: str) -> bool:
     try:
         return hashlib.sha256(files.read(context.place.root, found)).hexdigest() != digest
@@ -229,9 +235,7 @@ def _note_unread(database: Database, read: list[Reading], unread: list[Reading])
         path = reading.found.path
         run("update source set mtime_ns = -1 where path = ?", (path,))
         run("delete from problem where path = ? and code = 'unreadable'", (path,))
-        run(
-            "insert into problem (path, line, code, reason) values (?, null, 'unreadable', ?)", (path, reading.error)
-        )
+        run("insert into problem (path, line, code, reason) values (?, null, 'unreadable', ?)", (path, reading.error))
 
 
 class _Ids:
@@ -330,7 +334,9 @@ def _past_records(
     forgotten = context.forgotten() if removals else set()
     for path in removals:
         records += [
-            record for record in version_of(context, path, "deleted") if history.key_digest(record["id"]) not in forgotten
+            record
+            for record in version_of(context, path, "deleted")
+            if history.key_digest(record["id"]) not in forgotten
         ]
     return records
 

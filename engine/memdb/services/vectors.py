@@ -61,6 +61,7 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     """
     database, embedder = context.database, context.embedder
     identity = embedder.status.identity or ""
+    repair_index(database)
     rows = database.rows(WAITING, (identity,))
     if limit is not None:
         rows = rows[:limit]

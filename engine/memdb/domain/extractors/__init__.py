@@ -14,6 +14,7 @@ from memdb.domain.extractors.blocks import Block, CannotExtract, Extracted, Extr
 from memdb.domain.extractors.docx import Docx
 from memdb.domain.extractors.html import Html
 from memdb.domain.extractors.markdown import Markdown
+from memdb.domain.extractors.notebook import Notebook
 from memdb.domain.extractors.pdf import Pdf
 from memdb.domain.extractors.reading import HEAD_BYTES, Source
 from memdb.domain.extractors.records import Json, JsonLines
@@ -21,11 +22,14 @@ from memdb.domain.extractors.source import SourceCode
 from memdb.domain.extractors.tables import Tables
 from memdb.domain.extractors.text import PlainText
 
-__all__ = ["EXTRACTORS", "Block", "CannotExtract", "Extracted", "Extractor", "choose", "extract"]
+__all__ = ["EXTRACTORS", "HEAD_BYTES", "Block", "CannotExtract", "Extracted", "Extractor", "choose", "extract"]
 
 _TEXT = PlainText()
 _SIGNED: tuple[Extractor, ...] = (Pdf(), Docx())
-_TEXTUAL: tuple[Extractor, ...] = (Html(), JsonLines(), Markdown(), Tables(), Json(), SourceCode(), _TEXT)
+_TEXTUAL: tuple[Extractor, ...] = (
+    *(Html(), JsonLines(), Markdown(), Tables(), Json(), Notebook(), SourceCode()),
+    _TEXT,
+)
 
 EXTRACTORS: tuple[Extractor, ...] = (*_SIGNED, *_TEXTUAL)
 """All formats, those with a signature first; the first that accepts the content is taken, then the first by name."""
@@ -75,7 +79,7 @@ def extract(content: bytes | Path, name: str) -> Extracted:
     """The passages of a file; `name` is its name or path, for the extension.
 
     Raises CannotExtract with the reason, before the first block is given, except where a file of more than 8 MB turns
-    out damaged later on.
+    out damaged later on; OSError where the file cannot be read. Nothing should be stored before the blocks have ended.
     """
     source = Source(content, name)
     if not source.size:
@@ -107,5 +111,5 @@ def _refuse_binary(head: bytes) -> None:
         reason = error.message.partition(": ")[2] or error.message
         raise CannotExtract(
             f"The file is not text, and of no format that memdb reads: {reason}.",
-            hint="Formats: Markdown, text, PDF, HTML, DOCX, CSV, JSON, JSONL, source code.",
+            hint="Formats: Markdown, text, PDF, HTML, DOCX, CSV, JSON, JSONL, notebooks, source code.",
         ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memdb.base.text import plain
 from memdb.domain.extractors.blocks import Block
 
 # Read as the record's own id, title, text and time, the first that is there; all other fields are "field: value".
@@ -39,7 +40,7 @@ def record_block(record: Mapping[str, Any], start_line: int, end_line: int, *, t
     if not text:
         return None
     return Block(
-        text=text,
+        text=plain(text),
         heading_path=heading_path,
         start_line=start_line,
         end_line=end_line,
@@ -82,11 +83,11 @@ def _is_plain(value: Any) -> bool:
 def _take(record: dict[str, Any], names: tuple[str, ...]) -> str | None:
     for name in names:
         if _is_plain(record.get(name)):
-            return spelled(record.pop(name)).strip() or None
+            return plain(spelled(record.pop(name))).strip() or None
     return None
 
 
 def _group_name(field: str, value: Any) -> str:
     """A name stands for itself; a bare number is told with its field ("session 3")."""
-    shown = spelled(value).strip()
+    shown = plain(spelled(value)).strip()
     return f"{field} {shown}" if shown.isdigit() else shown

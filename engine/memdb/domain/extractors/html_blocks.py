@@ -22,8 +22,12 @@ _BLOCKS = frozenset(
 # What cannot be told on one line of a list or in one cell.
 _TEARS_A_LINE = "pre, table, h1, h2, h3, h4, h5, h6"
 _SPACE = re.compile(r"[ \t\r\n\f]+")
+# What documentation tools hang on a heading as the link to it.
+_PERMALINK = re.compile(r"\s*[§¶🔗]+$|^[§¶🔗]+\s*")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _HIDDEN_CLASSES = frozenset({"hidden", "d-none", "is-hidden", "visually-hidden", "sr-only", "screen-reader-text"})
+# "hidden md:block", "d-none d-lg-block": left out on a telephone only.
+_SHOWN_ON_WIDE = re.compile(r"(?::|d-\w+-)(?:block|flex|grid|inline|table|contents)")
 
 
 def is_hidden(node: Any) -> bool:
@@ -35,8 +39,12 @@ def is_hidden(node: Any) -> bool:
         "hidden" in attributes
         or attributes.get("aria-hidden") == "true"
         or _HIDDEN_STYLE.search(attributes.get("style") or "") is not None
-        or not _HIDDEN_CLASSES.isdisjoint((attributes.get("class") or "").split())
+        or _hides(attributes.get("class") or "")
     )
+
+
+def _hides(classes: str) -> bool:
+    return not _HIDDEN_CLASSES.isdisjoint(classes.split()) and _SHOWN_ON_WIDE.search(classes) is None
 
 
 def blocks_of(root: Any) -> list[Block]:
@@ -73,7 +81,7 @@ class _Walker:
         tag = node.tag
         if tag in _HEADINGS:
             self._flush()
-            self._heading(int(tag[1]), line_of(node))
+            self._heading(int(tag[1]), _PERMALINK.sub("", line_of(node)))
         elif tag == "pre":
             self._flush()
             self._add(node.text(deep=True).strip("\n"))

@@ -44,15 +44,20 @@ def _blocks(read: frontmatter.MemoryText) -> Iterator[Block]:
     told = "\n".join(_prose_fields(read.frontmatter))
     if told:
         yield Block(told, start_line=1, end_line=max(1, read.body_line - 1))
-    lines = [Line(number, text, False) for number, text in enumerate(read.body.split("\n"), read.body_line)]
-    sections = markdown.parse(read.body, read.body_line).sections()
+    yield from section_blocks(read.body, read.body_line)
+
+
+def section_blocks(text: str, first_line: int) -> Iterator[Block]:
+    """The blocks of a Markdown text without frontmatter, whose first line has this number."""
+    lines = [Line(number, line, False) for number, line in enumerate(text.split("\n"), first_line)]
+    sections = markdown.parse(text, first_line).sections()
     for position, section in enumerate(sections):
-        below = _pieces(section, lines[section.body_line - read.body_line : section.end_line + 1 - read.body_line])
+        below = _pieces(section, lines[section.body_line - first_line : section.end_line + 1 - first_line])
         following = sections[position + 1].path if position + 1 < len(sections) else ()
         is_parent = len(following) > len(section.path) and following[: len(section.path)] == section.path
         if not below and not is_parent:
             # A heading with nothing below it, not even a smaller heading, is all that this place says.
-            own = lines[section.start_line - read.body_line : section.end_line + 1 - read.body_line]
+            own = lines[section.start_line - first_line : section.end_line + 1 - first_line]
             below = [(own, "")]
         for number, (piece, table_head) in enumerate(below):
             block = verbatim_block(piece, section.path, starts_section=number == 0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import c_double
 from typing import Any
 
@@ -17,6 +18,9 @@ MAX_BYTES = 512_000_000
 
 # Characters on one page; a dense page of a newspaper has 20,000. Beyond, boxes are not worth their time.
 _LAYOUT_CHARACTERS = 60_000
+
+# A number alone at the top or the foot of a page; as a passage it would say nothing.
+_PAGE_NUMBER = re.compile(r"[-–—]?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*[-–—]?", re.I)
 
 # PDFium itself may be entered by one thread at a time.
 _LOCK = threading.Lock()
@@ -102,12 +106,18 @@ def _page_blocks(document: Any, number: int, outline: _Outline, pdfium: Any) -> 
             text_page.close()
     finally:
         page.close()
+    if len(found) > 1:
+        found = [part for at, part in enumerate(found) if at not in (0, len(found) - 1) or not _is_page_number(part[0])]
     last: tuple[str, ...] | None = None
     for text, bottom in found:
         heading_path = _heading_path(outline, number, bottom)
         if text.strip():
             yield Block(text, heading_path, page=number + 1, starts_section=last is not None and heading_path != last)
             last = heading_path
+
+
+def _is_page_number(text: str) -> bool:
+    return _PAGE_NUMBER.fullmatch(text.strip()) is not None
 
 
 def _words(text_page: Any, pdfium: Any) -> Iterator[Word]:
@@ -120,7 +130,10 @@ def _words(text_page: Any, pdfium: Any) -> Iterator[Word]:
         left, right, bottom, top = (value.value for value in values)
         return left, right, bottom, top
 
-    characters = [chr(pdfium.raw.FPDFText_GetUnicode(text_page, at)) for at in range(text_page.count_chars())]
+    count = text_page.count_chars()
+    characters: Sequence[str] = text_page.get_text_range()
+    if len(characters) != count:  # letters beyond the first 65,536 count twice, and some not at all
+        characters = [chr(pdfium.raw.FPDFText_GetUnicode(text_page, at)) for at in range(count)]
     start: int | None = None
     for at, character in enumerate([*characters, " "]):
         if character.isspace() or character == "\0":

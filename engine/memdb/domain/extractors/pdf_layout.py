@@ -6,9 +6,10 @@ XY cut of Nagy and Seth, 1984); where it has no columns, lines go from top to bo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -70,6 +71,10 @@ _PARAGRAPH_GAP = 1.35
 # In line heights: the gap that begins a paragraph whatever the ordinary one. Lines with double spacing are near it.
 _LARGEST_GAP = 1.2
 
+# Stretches of a page that are tried for columns: a page of 60 lines with a title and a foot needs about 100, and this
+# many take 0.2 s on one that is all table.
+_MOST_STRETCHES = 500
+
 # Nesting of columns and bands; a magazine page has three.
 _DEEPEST = 8
 
@@ -111,11 +116,11 @@ def lines_of(words: Sequence[Word]) -> list[Line]:
     """Words of one height together, left to right, cut where a gutter may run."""
     lines: list[list[Word]] = []
     for word in sorted(words, key=lambda word: (-(word.top + word.bottom) / 2, word.left)):
-        middle = (word.top + word.bottom) / 2
         for line in lines[-3:]:
-            first = line[0]
-            if min(first.bottom, first.top) <= middle <= max(first.bottom, first.top):
+            if _on_one_height(line[0], word):
                 line.append(word)
+                if word.top - word.bottom > line[0].top - line[0].bottom:
+                    line[0], line[-1] = word, line[0]  # the tallest stands for the line
                 break
         else:
             lines.append([word])
@@ -131,6 +136,12 @@ def lines_of(words: Sequence[Word]) -> list[Line]:
             part.append(word)
         found.append(Line(part))
     return found
+
+
+def _on_one_height(one: Word | Line, other: Word | Line) -> bool:
+    """Whether at least half of the lower of two boxes is beside the other: an asterisk is beside its word."""
+    shared = min(one.top, other.top) - max(one.bottom, other.bottom)
+    return shared >= 0.5 * min(one.top - one.bottom, other.top - other.bottom)
 
 
 def _ordered(lines: list[Line], depth: int) -> Iterator[list[Line]]:
@@ -164,23 +175,30 @@ def _columns(lines: list[Line]) -> list[list[Line]]:
 
 
 def _is_prose(lines: list[Line]) -> bool:
-    return len(lines) >= _COLUMN_LINES and median(len(line.words) for line in lines) >= _COLUMN_WORDS
+    return len(lines) >= _COLUMN_LINES and _is_wordy(median(len(line.words) for line in lines))
+
+
+def _is_wordy(words: float) -> bool:
+    return words >= _COLUMN_WORDS
 
 
 def _bands(lines: list[Line]) -> list[list[Line]]:
-    """The part above a cut and the part below, where one of them has columns: a title above two columns.
+    """What stands above columns, the columns, and what stands below them; empty when there are none.
 
-    The cut is the first from the top that leaves columns below it, else the last that leaves columns above it.
+    Of all stretches between two horizontal cuts the topmost that has columns is taken, as long as it can be.
     """
-    cuts = [top for bottom, top in _white(sorted((line.bottom, line.top) for line in lines))]
-    for cut in sorted(cuts, reverse=True):
-        below = [line for line in lines if line.top < cut - 0.01]
-        if _columns(below):
-            return [[line for line in lines if line.top >= cut - 0.01], below]
-    for cut in sorted(cuts):
-        above = [line for line in lines if line.top >= cut - 0.01]
-        if _columns(above):
-            return [above, [line for line in lines if line.top < cut - 0.01]]
+    tops = sorted((top for _, top in _white(sorted((line.bottom, line.top) for line in lines))), reverse=True)
+    bands: list[list[Line]] = [[] for _ in range(len(tops) + 1)]
+    for line in lines:
+        bands[bisect_left(tops, -line.middle, key=lambda top: -top)].append(line)
+    beside = [len(_rows(band)) < len(band) and any(_is_wordy(len(line.words)) for line in band) for band in bands]
+    ends = [end for end in range(len(bands), 0, -1) if beside[end - 1]]
+    stretches = ((first, end) for first in range(len(bands)) if beside[first] for end in ends if end > first)
+    for first, end in islice(stretches, _MOST_STRETCHES):
+        middle = list(chain.from_iterable(bands[first:end]))
+        if (first or end < len(bands)) and _columns(middle):
+            parts = (list(chain.from_iterable(bands[:first])), middle, list(chain.from_iterable(bands[end:])))
+            return [part for part in parts if part]
     return []
 
 
@@ -199,7 +217,7 @@ def _rows(lines: list[Line]) -> list[Line]:
     """Lines of one height as one: the cells of a table's row, left to right."""
     rows: list[Line] = []
     for line in sorted(lines, key=lambda line: (-line.middle, line.left)):
-        if rows and rows[-1].bottom <= line.middle <= rows[-1].top:
+        if rows and _on_one_height(rows[-1], line):
             rows[-1].words.extend(line.words)
             rows[-1].words.sort(key=lambda word: word.left)
         else:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator, Iterator
 from typing import Any
 
+from memdb.base.text import plain
 from memdb.domain.extractors.blocks import Block, Extracted
 from memdb.domain.extractors.fields import flattened, record_block
 from memdb.domain.extractors.reading import Source
@@ -68,7 +69,7 @@ class Json:
     """A list of records, an object that holds such lists, or one object of settings."""
 
     name, version = "json", 1
-    suffixes = frozenset({".json", ".geojson", ".webmanifest", ".ipynb"})
+    suffixes = frozenset({".json", ".geojson", ".webmanifest"})
 
     def accepts(self, name: str, head: bytes) -> bool:
         return False  # much begins with a brace; the name decides
@@ -150,7 +151,7 @@ class _Reader:
         told = [f"{path}: {shown}" if path else shown for path, shown in flattened(value, name)]
         if told:
             start_line, end_line = self._lines(at, end)
-            yield Block("\n".join(told), start_line=start_line, end_line=end_line)
+            yield Block(plain("\n".join(told)), start_line=start_line, end_line=end_line)
 
     def _is_list_of_objects(self, at: int) -> bool:
         return self.text[at : at + 1] == "[" and self.text.startswith("{", self._space(at + 1))
