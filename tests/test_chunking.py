@@ -145,7 +145,7 @@ _BLOCK = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(_BLOCK, max_size=12), st.integers(1, 40))
 def test_all_text_in_order_within_the_limit(blocks: list[Block], max_tokens: int) -> None:
     found = cut(blocks, max_tokens)
@@ -164,7 +164,7 @@ _LINE = st.lists(
 _SECTION = st.lists(_LINE.map(" ".join), min_size=1, max_size=12).map("\n\n".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(_SECTION, min_size=2, max_size=8), st.data())
 def test_editing_one_section_leaves_the_chunks_of_the_others(sections: list[str], data: st.DataObject) -> None:
     edited = data.draw(st.integers(0, len(sections) - 1))
@@ -192,7 +192,7 @@ def test_an_insertion_in_a_long_text_stays_local() -> None:
     assert len(set(after) - set(before)) <= 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(["# A", "## B", "text one two", "- item", "| a | b |", "|---|---|", "", "```", "x" * 90]))
 )

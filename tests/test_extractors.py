@@ -402,7 +402,7 @@ _STARTS = [
 _NAMES = ["a.md", "a.txt", "a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a.jsonl", "a.py", "a.go", "a.ipynb", "a"]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(_STARTS), st.binary(max_size=200), st.sampled_from(_NAMES))
 def test_any_bytes_under_any_name_are_read_or_refused(start: bytes, rest: bytes, name: str) -> None:
     try:
@@ -413,7 +413,7 @@ def test_any_bytes_under_any_name_are_read_or_refused(start: bytes, rest: bytes,
         assert any(block.text.strip() for block in found)
 
 
-@pytest.mark.parametrize(("kind", "times"), [("pdf", 100), ("docx", 15)])
+@pytest.mark.parametrize(("kind", "times"), [("pdf", 100), ("docx", 8)])
 def test_flipped_bytes_are_read_or_refused(kind: str, times: int) -> None:
     content = made.docx() if kind == "docx" else made.pdf([[(72, 700, "The only line.")]], title="T")
     source = random.Random(11)

@@ -112,7 +112,7 @@ _VALUE: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(_VALUE, st.sampled_from([None, 2]))
 def test_any_json_is_read_without_a_warning(value: Any, indent: int | None) -> None:
     text = json.dumps({"kept": "kept", "value": value}, indent=indent)
@@ -199,7 +199,9 @@ def peak_of(read: Callable[[], Iterator[Block]]) -> tuple[int, Block, int]:
     ("name", "line", "count"),
     [
         ("big.jsonl", json.dumps({"id": "x", "text": "The gauge was read. " * 1500}) + "\n", 3350),
-        ("big.csv", "id,text\n" + "x," + "The gauge was read again. " * 1200 + "\n", 3220),
+        pytest.param(
+            *("big.csv", "id,text\n" + "x," + "The gauge was read again. " * 1200 + "\n", 3220), marks=pytest.mark.slow
+        ),
         ("big.txt", "The gauge was read at noon and again at night. " * 640 + "\n\n", 3330),
         ("big.log", "12:00 the gauge was read " * 1200 + "\n", 3400),
         ("oneline.txt", "The gauge was read. " * 1500, 3350),
@@ -216,6 +218,7 @@ def test_a_hundred_megabytes_in_flat_memory(name: str, line: str, count: int, tm
     assert peak < 30
 
 
+@pytest.mark.slow
 def test_a_hundred_megabytes_of_json(tmp_path: Path) -> None:
     path = tmp_path / "big.json"
     record = json.dumps({"id": "x", "text": "The gauge was read. " * 1500})
@@ -227,7 +230,7 @@ def test_a_hundred_megabytes_of_json(tmp_path: Path) -> None:
 
 def test_a_large_file_in_one_byte_a_letter(tmp_path: Path) -> None:
     path = tmp_path / "old.txt"
-    path.write_bytes(("plain words in a line\n" * 400_000 + "\nDas letzte Wort heißt Straße.\n").encode("cp1252"))
+    path.write_bytes(("plain words in a line\n" * 450_000 + "\nDas letzte Wort heißt Straße.\n").encode("cp1252"))
     assert list(extract(path, "old.txt").blocks)[-1].text == "Das letzte Wort heißt Straße."
 
 
@@ -252,11 +255,11 @@ LAST = "The last sentence names the lighthouse keeper."
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.txt", "One sentence after the other. " * 35_000 + LAST),
-        ("a.md", "# T\n\n" + "One sentence after the other. " * 9_000 + LAST),
+        ("a.txt", "One sentence after the other. " * 34_000 + LAST),
+        ("a.md", "# T\n\n" + "One sentence after the other. " * 4_000 + LAST),
         ("a.md", "# T\n\n" + base64.b64encode(bytes(range(256)) * 600).decode() + "\n\n" + LAST),
         ("a.txt", "x" * 300_000 + " " + LAST),
-        ("a.js", "function a(){return 1};" * 9_000 + f"/* {LAST} */"),
+        ("a.js", "function a(){return 1};" * 5_000 + f"/* {LAST} */"),
         ("a.json", json.dumps({"blob": "ab" * 100_000, "note": LAST})),
         ("a.md", "word, " * 33_000 + LAST),
     ],

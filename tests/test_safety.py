@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -213,6 +212,7 @@ def test_a_full_disk_is_said_and_the_store_is_as_it_was(make_store: Make) -> Non
     size = max(file.stat().st_size for file in store.place.home.rglob("*") if file.is_file())
 
     def check() -> None:
+        import resource
         import signal
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -14,7 +14,7 @@ import apsw
 from memdb.base import files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.settings import Place
-from memdb.base.storage import Damaged, explain
+from memdb.base.storage import UNREADABLE_VALUES, Damaged, explain
 from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
 from memdb.services import (
     checking,
@@ -253,7 +253,7 @@ class Store:
     def _guarded(self, call: Callable[[Context], Result]) -> Result:
         try:
             return call(self._context)
-        except apsw.Error as error:
+        except (apsw.Error, *UNREADABLE_VALUES) as error:
             raise explain(self.place.database, error) from error
 
     def _is_ours(self) -> bool:

@@ -12,9 +12,13 @@ pool as materialized (
 seed as materialized (
     select node_id, key, score from pool order by score desc, key limit :seeds
 ),
+relay as materialized (
+    select node_id, key, score from pool order by score desc, key limit :hub_pool
+),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop.
--- The hub rule: a node with more than :hub_degree neighbours relays only to nodes that are in the pool. It is cut before the
--- join, so a hub of any size costs no more than the pool. The best rows expand first and at most :walk_rows do, which bounds
+-- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
+-- join, so a hub of any size costs no more than these. A last hop to what is no answer, or to what the arms found better, is not
+-- made. The best rows expand first and at most :walk_rows do, which bounds
 -- a walk of many hops through a dense graph; two hops from ten seeds stay below it.
 walk (node_id, depth, score, came_from, trail) as (
     select node_id, 0, score, 0, key || char(9) || score from seed
@@ -27,16 +31,18 @@ walk (node_id, depth, score, came_from, trail) as (
     cross join neighbor on neighbor.node_id = walk.node_id
     cross join node as other on other.id = neighbor.other_id
     where walk.depth < :hops and here.degree <= :hub_degree
+      and (walk.depth + 1 < :hops or other.kind = 'memory')
       and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
     union all
     select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * :decay, walk.node_id,
            walk.trail || char(10) || neighbor.kind || char(9) || neighbor.weight || char(9)
-               || (walk.score * neighbor.weight * :decay) || char(9) || pool.key
+               || (walk.score * neighbor.weight * :decay) || char(9) || relay.key
     from walk
     cross join node as here on here.id = walk.node_id
-    cross join pool
-    cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = pool.node_id
+    cross join relay
+    cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = relay.node_id
     where walk.depth < :hops and here.degree > :hub_degree
+      and (walk.depth + 1 < :hops or walk.score * neighbor.weight * :decay > relay.score)
       and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
     order by 3 desc, 2, 5
     limit :walk_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -261,6 +262,9 @@ READ_ERRORS = (
 )
 """The I/O errors that tell of the file; all others tell of a disk that takes no write."""
 
+UNREADABLE_VALUES = (UnicodeDecodeError, json.JSONDecodeError)
+"""What a text or JSON in a damaged page raises when it is read: memdb wrote valid ones."""
+
 MISSING_PARTS = (
     "no such table",
     "no such column",
@@ -285,7 +289,7 @@ def explain(path: Path, error: BaseException) -> BaseException:  # noqa: PLR0911
         return NotWritable(f"{path} takes no write: {error}", hint="Free some space on its disk; nothing was changed.")
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return NotWritable(f"{path} takes no write: {error}", hint="Check the permissions of the file and its folder.")
-    if isinstance(error, DAMAGE):
+    if isinstance(error, (*DAMAGE, *UNREADABLE_VALUES)):
         return Damaged(f"{path} cannot be read as a database: {error}")
     if isinstance(error, apsw.SQLError) and any(part in str(error) for part in MISSING_PARTS):
         return Damaged(f"{path} is half written: {error}")

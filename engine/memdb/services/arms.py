@@ -44,6 +44,12 @@ TELLING_WORDS = 12
 POSTINGS = 20_000
 """Postings that one question may read: beyond it, its most frequent words are left out. Bounds the keyword arm."""
 
+NEGLIGIBLE = 0.05
+"""The most frequent words are not looked up either while all of them together make up no more of the question's idf."""
+
+FEW_POSTINGS = 1_000
+"""A word that so few texts have is looked up however little it says: it costs nothing."""
+
 EXACT_PASSAGES = 1_500
 """Up to this many passages every vector is compared exactly: about 4 microseconds each, as fast as by bits."""
 
@@ -115,7 +121,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     floor = nearest = 0.0
     left_out: list[str] = []
     if "keyword" in arms:
-        terms = _terms(database, found)
+        terms = _terms(database, found, filtered=allowed is not None)
         left_out = terms.left_out
         values |= {"terms": json.dumps(terms.known), "words": terms.count}
         values |= {"idf_total": terms.idf_total, "weight_total": terms.weight_total}
@@ -179,8 +185,8 @@ class Terms:
     left_out: list[str]
 
 
-def _terms(database: Database, found: Sequence[str]) -> Terms:
-    """Look up how rare each word is.
+def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms:
+    """Look up how rare each word is; among the few texts that filters let through, a frequent word may be all there is.
 
     idf is ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's variant of Robertson and Spärck Jones: never negative. The
     weight, by which a text's share of the question is measured, is ln(2 + N / (df + 1)): in a small store, where idf
@@ -192,12 +198,17 @@ def _terms(database: Database, found: Sequence[str]) -> Terms:
     known: list[tuple[str, float, float]] = []
     idfs, weights, left_out = [], [], []
     read = 0
-    for documents, term in sorted((frequency.get(term, 0), term) for term in terms):
+    rarest = sorted((frequency.get(term, 0), term) for term in terms)
+    idf_of = {term: math.log(1 + (texts - documents + 0.5) / (documents + 0.5)) for documents, term in rarest}
+    needed = math.inf if filtered else (1 - NEGLIGIBLE) * sum(idf_of.values())
+    for documents, term in rarest:
+        if documents > FEW_POSTINGS and known and sum(idfs) >= needed:
+            break
         if read + documents > POSTINGS and known:
             left_out.append(term)
             continue
         read += documents
-        idfs.append(math.log(1 + (texts - documents + 0.5) / (documents + 0.5)))
+        idfs.append(idf_of[term])
         weights.append(math.log(2 + texts / (documents + 1)))
         if documents:
             known.append((term, idfs[-1], weights[-1]))

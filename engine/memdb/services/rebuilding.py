@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from memdb.base import files
-from memdb.base.storage import BUSY_MS, DAMAGE, Damaged, Database
+from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
 from memdb.services import checking, scrubbing, sync
 from memdb.services.context import Context, Progress, silent
@@ -109,7 +109,7 @@ def _salvage(old: Path, fresh: Database) -> int:
             with fresh.write() as connection:
                 connection.executemany("insert or ignore into embedding values (?, ?, ?)", batch)
             taken += len(batch)
-    except (*DAMAGE, apsw.SQLError):
+    except (*DAMAGE, *UNREADABLE_VALUES, apsw.SQLError):
         # What was read before the damage is kept; the rest is embedded again.
         return taken
     finally:
@@ -129,7 +129,7 @@ def _owes_a_scrub(old: Path, fresh: Database) -> bool:
             return not marks <= done or bool(source.execute("select 1 from meta where key = 'scrub'").fetchall())
         finally:
             source.close()
-    except apsw.Error:
+    except (apsw.Error, *UNREADABLE_VALUES):
         return True
 
 

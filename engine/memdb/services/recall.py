@@ -33,6 +33,9 @@ DECAY = 0.7
 HUB_DEGREE = 50
 """A node with more neighbours than this relays only to nodes that the arms found too."""
 
+HUB_POOL = 100
+"""To how many of them, the best first: what ranks lower is not lifted into the answers by one more path."""
+
 WALK_FLOOR = 0.01
 """A path whose score falls below this is not followed: it could not come near any answer."""
 
@@ -125,6 +128,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
         "hops": hops,
         "decay": DECAY,
         "hub_degree": HUB_DEGREE,
+        "hub_pool": max(HUB_POOL, seeds),
         "walk_floor": WALK_FLOOR,
         "walk_rows": WALK_ROWS if hops <= HOPS else DEEP_WALK_ROWS,
         "succession_limit": SUCCESSION_LIMIT,
