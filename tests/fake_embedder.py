@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from memdb.base.embedding import Embedder, EmbedderStatus
 from memdb.base.models import ModelCard
 from memdb.base.windows import Span
 from memdb.errors import ModelUnavailable
-from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.embedding import Embedder
 from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN
 from memdb.domain.chunking import Chunk, chunks, estimate_offsets

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from memdb.base import models
 from memdb_cli.commands import demo
-
 from tests.cli_support import make, memdb
 
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from memdb import errors
 from memdb.store import Store
 from memdb_cli.main import wants_json
-
 from tests.cli_support import STYLE, make, memdb, process, write
 
 pytestmark = pytest.mark.usefixtures("no_model")

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from memdb import errors
 from memdb_cli.app import COMMANDS
 from memdb_cli.options import EXIT_CODES
-
 from tests.cli_support import make, memdb
 
 MODEL_COMMANDS = ("list", "use", "pull", "path")

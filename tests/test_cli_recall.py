@@ -6,10 +6,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+
 from memdb_cli import screen
 from memdb_cli.commands.ask import parse_seed
 from memdb_cli.hits import shortened
-
 from tests.cli_support import make, memdb, write
 
 

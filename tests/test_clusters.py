@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+
 from memdb.domain.clusters import (
     ANCHORS,
     Cluster,
@@ -20,7 +22,6 @@ from memdb.domain.clusters import (
     label,
     match,
 )
-from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 
@@ -148,9 +149,7 @@ def groupings(draw: st.DrawFn) -> list[Group]:
 
 @settings(max_examples=100, deadline=None)
 @given(groupings(), groupings(), st.randoms(use_true_random=False))
-def test_a_grouping_keeps_its_own_recorded_keys(
-    now: list[Group], before: list[Group], random: object
-) -> None:
+def test_a_grouping_keeps_its_own_recorded_keys(now: list[Group], before: list[Group], random: object) -> None:
     previous = {key: group.anchors for key, group in zip(match(before, {}), before, strict=True)}
     keys = match(now, previous)
     assert len(set(keys)) == len(now)
@@ -161,9 +160,7 @@ def test_a_grouping_keeps_its_own_recorded_keys(
 
 @settings(max_examples=60, deadline=None)
 @given(groupings(), groupings(), st.randoms(use_true_random=False))
-def test_keys_do_not_depend_on_the_order_of_groups(
-    now: list[Group], before: list[Group], random: object
-) -> None:
+def test_keys_do_not_depend_on_the_order_of_groups(now: list[Group], before: list[Group], random: object) -> None:
     previous = {key: group.anchors for key, group in zip(match(before, {}), before, strict=True)}
     keys = dict(zip(now, match(now, previous), strict=True))
     shuffled = list(now)
@@ -216,9 +213,7 @@ def test_a_new_memory_keeps_the_keys_of_clusters_that_keep_most_anchors(seed: in
     after = build(ids, vectors, ids, recorded(before))
     for old in before:
         for new in after:
-            shares = {
-                other.key: len({*other.anchors} & {*new.members}) / len(other.anchors) for other in before
-            }
+            shares = {other.key: len({*other.anchors} & {*new.members}) / len(other.anchors) for other in before}
             rivals = [key for key, share in shares.items() if share >= 0.5]
             if rivals == [old.key] and shares[old.key] > 0.5:
                 assert new.key == old.key

@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
+
 from memdb.domain import clusters
 from memdb.services import clustering
 from memdb.store import Store
-
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 

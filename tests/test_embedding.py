@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from memdb.base import embedding, model_files, models
 from memdb.base.embedding import Embedder
 from memdb.base.windows import windows
@@ -111,9 +112,7 @@ def test_passages_stream_with_progress(found: Path) -> None:
     proven()
     fake = FakeModel()
     reported: list[tuple[int, int]] = []
-    stream = fake_embedder(fake).embed_passages(
-        ["a", "b", "c"], lambda done, total: reported.append((done, total))
-    )
+    stream = fake_embedder(fake).embed_passages(["a", "b", "c"], lambda done, total: reported.append((done, total)))
     next(stream)
     assert fake.texts == ["a"]
     list(stream)
@@ -178,9 +177,7 @@ class RuntimesOwnError(Exception):
     """Runtimes raise errors that derive from Exception alone."""
 
 
-@pytest.mark.parametrize(
-    "error", [RuntimeError("busy"), OSError("disk full"), RuntimesOwnError("busy"), MemoryError()]
-)
+@pytest.mark.parametrize("error", [RuntimeError("busy"), OSError("disk full"), RuntimesOwnError("busy"), MemoryError()])
 def test_third_failure_in_a_row_latches(found: Path, error: Exception) -> None:
     proven()
     fake = FakeModel([error] * 5)
@@ -384,9 +381,7 @@ def test_real_huge_query_costs_no_more_than_a_full_window(real: Embedder) -> Non
         (" \n ", []),
     ],
 )
-def test_real_token_offsets_are_in_characters(
-    real: Embedder, text: str, offsets: list[tuple[int, int]]
-) -> None:
+def test_real_token_offsets_are_in_characters(real: Embedder, text: str, offsets: list[tuple[int, int]]) -> None:
     assert real.token_offsets(text) == offsets
     assert real.count_tokens(text) == len(offsets)
 
@@ -401,15 +396,11 @@ def test_real_window_is_what_the_model_reads(real: Embedder) -> None:
 
 @pytest.mark.model
 def test_real_windows_fit_and_the_last_sentence_is_found(real: Embedder) -> None:
-    text = (
-        "The committee met and nothing was decided. " * 120 + "The spare key hangs behind the kitchen clock."
-    )
+    text = "The committee met and nothing was decided. " * 120 + "The spare key hangs behind the kitchen clock."
     spans = windows(text, real.window_tokens, real.token_offsets)
     assert max(real.count_tokens(text[start:end]) for start, end in spans) <= real.window_tokens
     query = real.embed_query("where is the spare key")
-    scores = [
-        float(query @ vector) for vector in real.embed_passages([text[start:end] for start, end in spans])
-    ]
+    scores = [float(query @ vector) for vector in real.embed_passages([text[start:end] for start, end in spans])]
     assert int(np.argmax(scores)) == len(spans) - 1
 
 
@@ -424,9 +415,7 @@ def test_counting_tokens_loads_no_model(cache: Path) -> None:
 
 
 @pytest.mark.model
-def test_first_text_writes_nothing_to_the_terminal_and_leaves_no_temporary_folder(
-    cache: Path, tmp_path: Path
-) -> None:
+def test_first_text_writes_nothing_to_the_terminal_and_leaves_no_temporary_folder(cache: Path, tmp_path: Path) -> None:
     code = (
         "import os; from memdb.base.embedding import Embedder; e = Embedder(); e.embed_query('a');"
         "print(len(list(e.embed_passages(['a', 'b']))), flush=True);"
@@ -517,9 +506,7 @@ def test_floor_keeps_answers_and_stops_most_of_the_rest(real: Embedder) -> None:
     memories = np.array(list(real.embed_passages([memory for memory, _ in pairs])))
     floor = real.card.floor
     assert floor == 0.18
-    kept = sum(
-        float(real.embed_query(question) @ memories[row]) >= floor for row, (_, question) in enumerate(pairs)
-    )
+    kept = sum(float(real.embed_query(question) @ memories[row]) >= floor for row, (_, question) in enumerate(pairs))
     assert kept >= 14
     unanswerable = UNANSWERABLE.strip().splitlines()
     stopped = sum(float((memories @ real.embed_query(question)).max()) < floor for question in unanswerable)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.domain.chunking import chunks, estimate_offsets
 from memdb.domain.extractors import EXTRACTORS, Block, CannotExtract, choose, extract
-
 from tests import document_files as made
 
 DOCUMENTS = Path(__file__).parent / "vaults" / "documents"

@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from memdb.domain.extractors import Block, CannotExtract, extract
 from memdb.domain.extractors.blocks import numbered
 from memdb.domain.extractors.pdf_layout import Word, paragraphs
-
 from tests import document_files as made
 
 LEFT = [

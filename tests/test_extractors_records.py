@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.domain.chunking import chunks, estimate_offsets
 from memdb.domain.extractors import Block, CannotExtract, extract
 from memdb.domain.extractors.tables import column_names, delimiter_of

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.text import decode, decode_exact, sha256_text
 from memdb.domain.frontmatter import FrontmatterError, MemoryText, edit_bytes, parse, render
 from memdb.domain.frontmatter_yaml import Node, compose_any, compose_simple
@@ -54,9 +55,7 @@ def test_scalars_are_strings_as_typed() -> None:
     assert memory.problems == ()
 
 
-@pytest.mark.parametrize(
-    "value", ["NO", "12:30", "0123", "1_000", "2025-10-24", "true", "1.0", "0x1F", "1e3", ".5"]
-)
+@pytest.mark.parametrize("value", ["NO", "12:30", "0123", "1_000", "2025-10-24", "true", "1.0", "0x1F", "1e3", ".5"])
 @pytest.mark.parametrize("key", ["name", "description", "type", "created", "valid_to"])
 def test_typed_scalars_in_the_known_keys(key: str, value: str) -> None:
     assert getattr(front(f"{key}: {value}"), key) == value
@@ -88,9 +87,7 @@ def test_typed_scalars_in_the_known_keys(key: str, value: str) -> None:
         ("name: n\n--- x", 3, {"name": "n"}),
     ],
 )
-def test_a_broken_block_is_read_line_by_line_and_listed(
-    block: str, line: int, expected: dict[str, Any]
-) -> None:
+def test_a_broken_block_is_read_line_by_line_and_listed(block: str, line: int, expected: dict[str, Any]) -> None:
     memory = front(block)
     assert {key: getattr(memory, key) for key in expected} == expected
     assert line in lines(memory)
@@ -648,10 +645,7 @@ def test_a_broken_frontmatter_is_not_edited(block: str, line: int) -> None:
         edit_bytes(data, {"name": "new"})
     assert caught.value.line == line
     assert f"line {line}" in caught.value.message
-    assert (
-        caught.value.hint
-        == "Put the value on that line in double quotes, or close what is open, then save again."
-    )
+    assert caught.value.hint == "Put the value on that line in double quotes, or close what is open, then save again."
     assert edit_bytes(data, {}) == data
 
 
@@ -712,16 +706,12 @@ def test_render_without_fields() -> None:
     assert parse(render({}, "---\nname: x\n---\n")).body == "---\nname: x\n---\n"
 
 
-TEXT = st.text(st.characters(exclude_characters="\r") | st.sampled_from(":#-'\"[]{},&*!|>%@`\\ \n\t\0~")).map(
-    str.strip
-)
+TEXT = st.text(st.characters(exclude_characters="\r") | st.sampled_from(":#-'\"[]{},&*!|>%@`\\ \n\t\0~")).map(str.strip)
 NAME = TEXT.filter(lambda text: text and not text.startswith("[[") and "\n" not in text)
 TAG = NAME.filter(lambda text: "," not in text and not text.startswith("#"))
 UNKNOWN = st.recursive(
     TEXT,
-    lambda inner: (
-        st.lists(inner, min_size=1, max_size=3) | st.dictionaries(NAME, inner, min_size=1, max_size=3)
-    ),
+    lambda inner: st.lists(inner, min_size=1, max_size=3) | st.dictionaries(NAME, inner, min_size=1, max_size=3),
     max_leaves=6,
 )
 
@@ -753,18 +743,14 @@ def unique(texts: list[str]) -> tuple[str, ...]:
 def test_what_render_writes_parse_reads(fields: dict[str, Any], others: dict[str, Any], body: str) -> None:
     memory = parse(render({**others, **fields}, body))
     assert {key: getattr(memory, key) for key in fields} == fields
-    assert {key: memory.frontmatter[key] for key in others if others[key]} == {
-        k: v for k, v in others.items() if v
-    }
+    assert {key: memory.frontmatter[key] for key in others if others[key]} == {k: v for k, v in others.items() if v}
     assert memory.body == (f"{body}\n" if body else "")
     assert not [problem for problem in memory.problems if "calendar" not in problem.reason]
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.sampled_from(["a\n", "b\r\n", "c\r", "\r\n", "---\n", "name: z\n", "é"]), max_size=8).map(
-        "".join
-    ),
+    st.lists(st.sampled_from(["a\n", "b\r\n", "c\r", "\r\n", "---\n", "name: z\n", "é"]), max_size=8).map("".join),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.sampled_from([("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe")]),
     st.dictionaries(
@@ -802,7 +788,8 @@ def test_an_edit_keeps_body_bytes_and_all_other_keys(
 
 
 def test_comments_above_the_frontmatter_are_kept_and_counted() -> None:
-    text = "<!-- for agents:\n---\nalways greet -->\n\n<!-- more -->\n---\nname: Greeting\nwhen: 2024-13-45\n---\n\nSay hello.\n"
+    text = "<!-- for agents:\n---\nalways greet -->\n\n<!-- more -->\n"
+    text += "---\nname: Greeting\nwhen: 2024-13-45\n---\n\nSay hello.\n"
     found = parse(text)
     assert (found.name, found.body, found.body_line) == ("Greeting", "Say hello.\n", 11)
     assert [problem.line for problem in found.problems] == [8]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.embedding import Embedder
 from memdb.store import Store
-
 from tests.conftest import write_files
 
 MakeStore = Callable[..., Store]

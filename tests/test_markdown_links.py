@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.domain.links import LinkEntry, LinkIndex, Resolution, entry_keys, keys
 from memdb.domain.markdown import (
     Block,
@@ -178,8 +179,7 @@ def test_links_to_markdown_files(text: str, expected: list[tuple[str, str | None
 
 def test_headings_are_plain_and_stand_outside_quotes_and_lists() -> None:
     text = (
-        "# The **bold** [[n|label]] `code` &amp; [t](u.md) \\*\n> # no\n- # no\n\n"
-        "Two\n---\n```\n# no\n```\n### x_y ###"
+        "# The **bold** [[n|label]] `code` &amp; [t](u.md) \\*\n> # no\n- # no\n\nTwo\n---\n```\n# no\n```\n### x_y ###"
     )
     assert headings(text, first_line=3) == [
         Heading(1, "The bold label code & t *", 3),
@@ -294,9 +294,7 @@ def test_importing_the_module_does_not_load_the_parser() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def entry(
-    id_: str, name: str | None = None, *, aliases: tuple[str, ...] = (), title: str | None = None
-) -> LinkEntry:
+def entry(id_: str, name: str | None = None, *, aliases: tuple[str, ...] = (), title: str | None = None) -> LinkEntry:
     type_, _, stem = id_.partition("/")
     return LinkEntry(id_, type_, name or stem, stem, aliases, title)
 
@@ -393,18 +391,14 @@ SPELLINGS = ["a-b", "a b", "A_B", "c", "C", "user/c", "a-b.md", "c#d", "project/
 
 @st.composite
 def entries_(draw: st.DrawFn) -> LinkEntry:
-    type_, name, stem = (
-        draw(st.sampled_from(options)) for options in (["user", "project"], SPELLINGS, SPELLINGS)
-    )
+    type_, name, stem = (draw(st.sampled_from(options)) for options in (["user", "project"], SPELLINGS, SPELLINGS))
     aliases = tuple(draw(st.lists(st.sampled_from(SPELLINGS), max_size=2)))
     return LinkEntry(f"{type_}/{stem}", type_, name, stem, aliases, draw(st.sampled_from([None, *SPELLINGS])))
 
 
 @given(st.lists(entries_(), max_size=6), entries_(), st.sampled_from(SPELLINGS))
 @settings(max_examples=150, deadline=None)
-def test_only_links_that_share_a_key_can_change(
-    entries: list[LinkEntry], newcomer: LinkEntry, target: str
-) -> None:
+def test_only_links_that_share_a_key_can_change(entries: list[LinkEntry], newcomer: LinkEntry, target: str) -> None:
     before, after = LinkIndex(entries).resolve(target), LinkIndex([*entries, newcomer]).resolve(target)
     if not set(keys(target)) & set(entry_keys(newcomer)):
         assert before == after

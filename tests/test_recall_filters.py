@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from memdb.base.files import Found
 from memdb.errors import UsageError
 from memdb.services import indexing, sync, vectors
 from memdb.services.recall import Filters
 from memdb.store import Store
-
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 

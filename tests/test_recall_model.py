@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from memdb.base.embedding import Embedder
 from memdb.errors import ModelUnavailable
 from memdb.services import vectors
 from memdb.store import Store
-
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.embedding import Embedder
 from memdb.store import Store
-
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.embedding import Embedder
 from memdb.store import Store
-
 from tests.conftest import copy_vault, write_files
 from tests.fake_embedder import FakeEmbedder
 

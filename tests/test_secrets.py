@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.secrets import advice, find_secrets, redact
 
 MIXED = "aB3dE5fG7h" + "J9kL1mN0pQ"

@@ -11,11 +11,11 @@ from pathlib import Path
 import apsw
 import pytest
 import sqlite_vec
+
 from memdb.base import resources
 from memdb.services import recall as recalling
 from memdb.services.recall import Filters
 from memdb.store import Store
-
 from tests.conftest import copy_vault
 from tests.fake_embedder import FakeEmbedder
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from memdb.base.embedding import Embedder
 from memdb.store import Store
-
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 

@@ -9,6 +9,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, windows
 
 _TOKEN = re.compile(r"[぀-鿿]|[\w]+|[^\w\s]")
@@ -193,9 +194,7 @@ def test_an_edit_changes_the_passages_near_it() -> None:
 
 def test_an_edit_in_one_section_leaves_the_other_sections_alone() -> None:
     source = random.Random(8)
-    sections = [
-        f"## Part {number}\n\n" + "\n\n".join(paragraph(source) for _ in range(8)) for number in range(10)
-    ]
+    sections = [f"## Part {number}\n\n" + "\n\n".join(paragraph(source) for _ in range(8)) for number in range(10)]
     before = passages("\n\n".join(sections), 60)
     sections[4] = "## Part 4\n\n" + paragraph(source, 2)
     after = passages("\n\n".join(sections), 60)
@@ -221,9 +220,7 @@ def test_a_tokenizer_whose_counts_do_not_add_up_still_gets_what_it_can_read() ->
     assert "".join(text[start:end] for start, end in spans).replace(" ", "") == text.replace(" ", "")
 
 
-@pytest.mark.parametrize(
-    "level", [("\n\n", "para"), ("\n", "line"), (". ", "sentence")], ids=lambda level: level[1]
-)
+@pytest.mark.parametrize("level", [("\n\n", "para"), ("\n", "line"), (". ", "sentence")], ids=lambda level: level[1])
 def test_passages_are_well_filled(level: tuple[str, str]) -> None:
     source = random.Random(10)
     text = level[0].join(paragraph(source, 1).rstrip(".") for _ in range(600))

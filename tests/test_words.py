@@ -13,6 +13,7 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from memdb.base.words import (
     QUERY_CAP,
     STOPWORDS,
@@ -385,9 +386,7 @@ def test_stems_are_what_the_tokenizer_makes() -> None:
 
 
 def test_markers_of_different_emoji_keep_different_stems() -> None:
-    emoji = [
-        chr(code) for code in (*range(0x2600, 0x27C0), *range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1FB00))
-    ]
+    emoji = [chr(code) for code in (*range(0x2600, 0x27C0), *range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1FB00))]
     markers = [identifier_parts(sign).split()[-1] for sign in emoji if unicodedata.category(sign) == "So"]
     assert len(markers) > 1000
     assert len({stem for (stem,) in stems(index(), markers)}) == len(markers)
@@ -408,9 +407,7 @@ def test_the_table_is_readable_by_pythons_own_sqlite(tmp_path: Path) -> None:
 
 def index_tokens(text: str) -> set[str]:
     """The tokens that FTS5 stores for a text and its parts."""
-    return {
-        token for tokens in stems(index(), [searchable(text), identifier_parts(text)]) for token in tokens
-    }
+    return {token for tokens in stems(index(), [searchable(text), identifier_parts(text)]) for token in tokens}
 
 
 def query_tokens(query: str) -> set[str]:

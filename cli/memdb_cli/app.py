@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from memdb.errors import UsageError
 from typer.core import TyperGroup
 from typer.main import get_group
 
+from memdb.errors import UsageError
 from memdb_cli.options import AsJson, Database, Root, exit_code_list, notes
 
 

@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from memdb.errors import MemdbError, UsageError
-
 from memdb_cli.session import file_bytes
 
 if TYPE_CHECKING:

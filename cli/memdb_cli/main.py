@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import typer
-from memdb.errors import MemdbError, NotWritable, UsageError
 from typer.main import get_command
 
+from memdb.errors import MemdbError, NotWritable, UsageError
 from memdb_cli import screen
 from memdb_cli.app import app
 

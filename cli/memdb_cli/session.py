@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memdb.errors import NotFound, SecretFound, UsageError
-
 from memdb_cli import screen
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ __all__ = ["Store", "__version__", "open"]
 def __getattr__(name: str) -> Any:
     # Reading the version or an error class must not load the engine.
     if name in ("open", "Store"):
-        import memdb.store as store  # noqa: PLC0415
+        from memdb import store  # noqa: PLC0415
 
         return getattr(store, name)
     raise AttributeError(f"module 'memdb' has no attribute {name!r}")

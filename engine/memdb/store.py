@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -15,29 +15,20 @@ from memdb.base import files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.settings import Place
 from memdb.base.storage import UNREADABLE_VALUES, Damaged, explain
-from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
-from memdb.services import (
-    checking,
-    digests,
-    forgetting,
-    inspection,
-    prompting,
-    reading,
-    rebuilding,
-    saving,
-    sync,
-    vectors,
-)
+from memdb.errors import Busy, MemdbError, NotWritable, Refused, StoreUnreadable
+from memdb.services import checking, reading, sync, vectors
 from memdb.services import recall as recalling
 from memdb.services.context import Context, Progress, silent
-from memdb.services.digests import Digest
-from memdb.services.forgetting import Forgotten
-from memdb.services.inspection import Finding
-from memdb.services.reading import Listed, PastText, Shown, Written
-from memdb.services.rebuilding import Rebuilt
 from memdb.services.recall import Filters, Hit, Recall
-from memdb.services.saving import Saved
-from memdb.services.sync import SyncReport
+
+if TYPE_CHECKING:
+    from memdb.services.digests import Digest
+    from memdb.services.forgetting import Forgotten
+    from memdb.services.inspection import Finding
+    from memdb.services.reading import Listed, PastText, Shown, Written
+    from memdb.services.rebuilding import Rebuilt
+    from memdb.services.saving import Saved
+    from memdb.services.sync import SyncReport
 
 Result = TypeVar("Result")
 
@@ -45,8 +36,8 @@ RECALL_EMBEDS = 16
 """Memories that a recall embeds on its way: a few saves, about a quarter of a second; more is left to `sync`."""
 
 RECALL_CLUSTERS = 2_000
-"""A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for sync.
-A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for sync."""
+"""A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for
+`sync`."""
 
 RECALL_WAIT = 2.0
 """Seconds that a recall waits for another writer before it answers from the index as it is."""
@@ -131,9 +122,13 @@ class Store:
         """The SQL of a recall with its values written in; takes the options of `recall`."""
         return self._run(lambda context: recalling.recall_sql(context, query, **options))
 
-    def prompt_block(self, answer: Recall, budget: int = prompting.BUDGET) -> str:
+    def prompt_block(self, answer: Recall, budget: int | None = None) -> str:
         """A recall's answer as text for a prompt, within a budget of bytes."""
-        return self._run(lambda context: prompting.block(context, answer, budget))
+        from memdb.services import prompting
+
+        return self._run(
+            lambda context: prompting.block(context, answer, prompting.BUDGET if budget is None else budget)
+        )
 
     def cascade(
         self, seeds: Mapping[str, float], *, limit: int = recalling.LIMIT, hops: int = recalling.HOPS
@@ -144,14 +139,17 @@ class Store:
 
     def list(self, *, types: Sequence[str] = (), tags: Sequence[str] = ()) -> Sequence[Listed]:
         """All memories, or those of any of some types and all of some tags."""
+        self._freshen(embed=False)
         return self._run(lambda context: reading.list_memories(context, types=types, tags=tags))
 
     def show(self, memory: str) -> Shown:
         """One memory by id, name, alias or path. Raises NotFound, UsageError where the name is ambiguous."""
+        self._freshen(embed=False)
         return self._run(lambda context: reading.show(context, memory))
 
     def links(self, memory: str | None = None, *, statuses: Sequence[str] = ()) -> Sequence[Written]:
         """Links as written; `statuses` are resolved, unresolved, ambiguous, self."""
+        self._freshen(embed=False)
         return self._run(
             lambda context: reading.links(
                 context, key=reading.find(context, memory) if memory else None, statuses=statuses
@@ -160,6 +158,7 @@ class Store:
 
     def history(self, memory: str) -> Sequence[PastText]:
         """The earlier texts of a memory, oldest first; also of one whose file is gone."""
+        self._freshen(embed=False)
 
         def look(context: Context) -> Sequence[PastText]:
             return reading.history(context, memory) or reading.history(context, reading.find(context, memory))
@@ -168,10 +167,14 @@ class Store:
 
     def stats(self) -> dict[str, Any]:
         """Counts of everything, the model and the file."""
+        from memdb.services import inspection
+
         return self._run(inspection.stats)
 
     def doctor(self) -> Sequence[Finding]:
         """Every check, with what to do where one fails."""
+        from memdb.services import inspection
+
         return self._run(inspection.doctor)
 
     def digest(self) -> Digest:
@@ -179,6 +182,8 @@ class Store:
 
         Equal for equal files and journal, however they were indexed.
         """
+        from memdb.services import digests
+
         self.sync()
         return self._run(lambda context: digests.digest(context.database))
 
@@ -193,6 +198,8 @@ class Store:
 
     def rebuild(self, *, progress: Progress = silent) -> Rebuilt:
         """Build the database anew from the files and the journal, and swap it in when it is whole."""
+        from memdb.services import rebuilding
+
         return self._run(lambda context: rebuilding.rebuild(context, progress=progress))
 
     def save(self, memory: str, body: str | None = None, **fields: Any) -> Saved:
@@ -200,14 +207,20 @@ class Store:
 
         What is not given stays as it is. Raises SecretFound, Changed, UsageError, NotWritable.
         """
+        from memdb.services import saving
+
         return self._run(lambda context: saving.save(context, memory, body, **fields))
 
     def write_file(self, file: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
         """Replace a memory file's bytes, as an editor left them."""
+        from memdb.services import saving
+
         return self._run(lambda context: saving.write_file(context, file, data, expected_sha256=expected_sha256))
 
     def forget(self, memory: str) -> Forgotten:
         """Delete a memory and every trace of its text in the store. Cannot be undone."""
+        from memdb.services import forgetting
+
         return self._run(lambda context: forgetting.forget(context, memory))
 
     def use_model(self, model: str | None, *, progress: Progress = silent) -> int:
@@ -217,10 +230,6 @@ class Store:
         the old model, where this one cannot be used.
         """
         chosen = Embedder(model) if model else None
-        if chosen is not None and chosen.status.state == "off":
-            raise ModelUnavailable(
-                chosen.status.reason or f"{model} cannot be used.", hint=f"Fetch it with `memdb model pull {model}`."
-            )
         if chosen is not None:
             chosen.embed_query("a first text, to see that the model works")
         written = settings.read_settings(self.place)
@@ -239,6 +248,8 @@ class Store:
 
         A database that turns out to be damaged is rebuilt from the files, then the call runs again.
         """
+        from memdb.services import rebuilding
+
         with self._lock:
             try:
                 return self._guarded(call)
@@ -263,12 +274,12 @@ class Store:
         except OSError:
             return False
 
-    def _freshen(self) -> Sequence[str]:
-        """Sync what is cheap before a recall; where it cannot be done, what to tell the caller."""
+    def _freshen(self, *, embed: bool = True) -> Sequence[str]:
+        """Sync what is cheap before an answer; where it cannot be done, what to tell the caller."""
         try:
             report = self._run(
                 lambda context: sync.sync(
-                    context, embed_limit=RECALL_EMBEDS, cluster_limit=RECALL_CLUSTERS, wait=RECALL_WAIT
+                    context, embed=embed, embed_limit=RECALL_EMBEDS, cluster_limit=RECALL_CLUSTERS, wait=RECALL_WAIT
                 )
             )
         except (StoreUnreadable, Refused, NotWritable, Busy) as error:

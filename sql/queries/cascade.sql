@@ -63,9 +63,10 @@ reached as materialized (
     )
     where place = 1
 ),
--- Succession: what stands above every memory that was reached, by `supersedes` edges (newer to older).
+-- Succession: what stands above each memory that was reached and replaced, by `supersedes` edges (newer to older).
 above (old_id, at_id, steps) as materialized (
     select node_id, node_id, 0 from reached
+    where exists (select 1 from edge where edge.dst = node_id and edge.kind = 'supersedes' and edge.active)
     union
     select above.old_id, edge.src, above.steps + 1
     from above cross join edge on edge.dst = above.at_id and edge.kind = 'supersedes' and edge.active
@@ -117,9 +118,13 @@ best as materialized (
     where chain.at_id in (select at_id from permitted)
 ),
 answer as materialized (
-    select best.node_id, best.old_id, steps, whole, trail, score
-    from best join node on node.id = best.node_id
-    where place = 1
+    select found.node_id, found.old_id, found.steps, found.whole, found.trail, found.score
+    from (
+        select node_id, old_id, steps, whole, trail, score from best where place = 1
+        union all
+        select node_id, node_id, 0, score, trail, score from reached where node_id not in (select at_id from above)
+    ) as found
+    join node on node.id = found.node_id
     order by round(score, 12) desc, node.key
     limit :limit
 ),

@@ -1,4 +1,4 @@
-"""Speed and size, as ratios within one run: `python -m tests.bench.scale [--memories 1000,10000] [--repeat N] [--json]`.
+"""Speed and size, as ratios within one run: `python -m tests.bench.scale [--memories N,M] [--repeat N] [--json]`.
 
 Absolute times say more of the machine than of memdb; a ratio to something that everyone can run says what memdb adds.
 """
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import memdb
 import numpy as np
-from memdb.store import Store
 
+import memdb
+from memdb.store import Store
 from tests.bench.synthetic import DIMS, SyntheticEmbedder, write_memories
 
 Row = dict[str, Any]
@@ -68,7 +68,7 @@ class Bench:
         self.questions = write_memories(self.root, count)
         self.embedder = SyntheticEmbedder()
         self.store = Store.init(self.root, embedder=self.embedder)  # type: ignore[arg-type]
-        self.index_seconds = seconds(lambda: self.store.sync())
+        self.index_seconds = seconds(self.store.sync)
         self.recall_times: list[float] = []
         self.save_seconds = 0.0
 
@@ -99,7 +99,13 @@ class Bench:
         return [
             row(f"warm recall p50, {self.count}", p50, base, None, "against numpy's exact product"),
             row(f"warm recall p95, {self.count}", p95, base, None, "against numpy's exact product"),
-            row(f"vector arm recall@10, {self.count}", self.vector_recall(matrix, questions), None, 0.99, "of the exact ten"),
+            row(
+                f"vector arm recall@10, {self.count}",
+                self.vector_recall(matrix, questions),
+                None,
+                0.99,
+                "of the exact ten",
+            ),
         ]
 
     def vector_recall(self, matrix: np.ndarray[Any, np.dtype[np.float32]], questions: list[str]) -> float:
@@ -109,7 +115,9 @@ class Bench:
             similarities = matrix @ self.embedder.embed_query(question)
             tenth = np.sort(similarities)[-10]
             answer = self.store.recall(question, arms=("vector",), hops=0, limit=10, sync_first=False)
-            found.append(sum(hit.arms["vector"].similarity >= tenth - 1e-5 for hit in answer.hits if "vector" in hit.arms) / 10)
+            found.append(
+                sum(hit.arms["vector"].similarity >= tenth - 1e-5 for hit in answer.hits if "vector" in hit.arms) / 10
+            )
         return statistics.mean(found)
 
     def save(self) -> list[Row]:
@@ -126,14 +134,22 @@ class Bench:
                 os.fsync(out.fileno())
 
         self.save_seconds = median(save, max(9, self.repeat))
-        return [row(f"one save, {self.count}", self.save_seconds, median(write, max(9, self.repeat)), None, "against one fsync")]
+        return [
+            row(
+                f"one save, {self.count}",
+                self.save_seconds,
+                median(write, max(9, self.repeat)),
+                None,
+                "against one fsync",
+            )
+        ]
 
     def no_op_sync(self) -> Row:
         """A sync with nothing changed, against `git status` on the same tree."""
         self.store.sync()
         time.sleep(2.1)  # files younger than that are read again, by memdb as by git
         self.store.sync()
-        ours = median(lambda: self.store.sync(), max(5, self.repeat))
+        ours = median(self.store.sync, max(5, self.repeat))
         git = ["git", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"]
         process(*git, "init", "-q", cwd=self.root)()
         process(*git, "add", "-A", cwd=self.root)()
@@ -143,39 +159,67 @@ class Bench:
 
     def rebuild(self) -> Row:
         """A rebuild with vectors salvaged, against inserting the same rows with executemany."""
-        ours = seconds(lambda: self.store.rebuild())
+        ours = seconds(self.store.rebuild)
         source = apsw.Connection(str(self.store.place.database), flags=apsw.SQLITE_OPEN_READONLY)
-        tables = ("source", "node", "memory", "link", "link_key", "memory_key", "edge", "neighbor", "embedding", "passage")
+        tables = (
+            "source",
+            "node",
+            "memory",
+            "link",
+            "link_key",
+            "memory_key",
+            "edge",
+            "neighbor",
+            "embedding",
+            "passage",
+        )
         contents = {table: source.execute(f"select * from {table}").fetchall() for table in tables}
         words = source.execute("select rowid, name, description, tags, body, parts from fts").fetchall()
-        schema = [sql for (sql,) in source.execute("select sql from sqlite_schema where type = 'table' and sql like 'create table%'")]
+        schema = [
+            sql
+            for (sql,) in source.execute(
+                "select sql from sqlite_schema where type = 'table' and sql like 'create table%'"
+            )
+        ]
         source.close()
         target = apsw.Connection(str(self.root / "rows.db"))
         target.pragma("journal_mode", "wal")
         for statement in schema:
             if any(f"table {table} (" in statement.lower() for table in tables):
                 target.execute(statement)
-        target.execute("create virtual table fts using fts5 (name, description, tags, body, parts, tokenize = 'porter unicode61')")
+        target.execute(
+            "create virtual table fts using fts5 (name, description, tags, body, parts, tokenize = 'porter unicode61')"
+        )
 
         def insert() -> None:
             with target:
                 for table, rows in contents.items():
                     if rows:
                         target.executemany(f"insert into {table} values ({', '.join('?' * len(rows[0]))})", rows)
-                target.executemany("insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", words)
+                target.executemany(
+                    "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", words
+                )
 
         theirs = seconds(insert)
         target.close()
         for suffix in ("", "-wal", "-shm"):
             (self.root / f"rows.db{suffix}").unlink(missing_ok=True)
-        return row(f"rebuild, vectors salvaged, {self.count}", ours, theirs, 3.0, "against executemany of the same rows")
+        return row(
+            f"rebuild, vectors salvaged, {self.count}", ours, theirs, 3.0, "against executemany of the same rows"
+        )
 
     def size(self) -> Row:
         """The file, against the raw vectors and texts."""
         text = sum(file.stat().st_size for file in self.root.rglob("*.md"))
         self.store.close()
         raw = text + self.vectors().nbytes
-        return row(f"file size, {self.count}", self.store.place.database.stat().st_size, raw, 2.5, "against raw vectors and text")
+        return row(
+            f"file size, {self.count}",
+            self.store.place.database.stat().st_size,
+            raw,
+            2.5,
+            "against raw vectors and text",
+        )
 
 
 def cold_rows(base: Path, repeat: int) -> list[Row]:
@@ -250,7 +294,14 @@ def main() -> None:
             growth = statistics.median(large.recall_times) / statistics.median(small.recall_times)
             step = large.count / small.count
             rows.append(row(f"growth of warm recall for {step:.0f} times the data", growth, None, 4.0))
-            rows.append(row(f"one save at {large.count} against one at {small.count}", large.save_seconds, small.save_seconds, 1.3))
+            rows.append(
+                row(
+                    f"one save at {large.count} against one at {small.count}",
+                    large.save_seconds,
+                    small.save_seconds,
+                    1.3,
+                )
+            )
         rows += cold_rows(base, max(3, arguments.repeat // 3))
     if arguments.json:
         print(json.dumps({"version": memdb.__version__, "rows": rows}, indent=2))

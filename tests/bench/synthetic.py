@@ -1,4 +1,4 @@
-"""Stores of any size for measuring: memories of made-up words in clusters, and vectors to match, without a model's cost."""
+"""Stores of any size for measuring: memories of made-up words, and vectors to match, without a model's cost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+
 from memdb.base.embedding import EmbedderStatus
 from memdb.base.models import ModelCard
-from numpy.typing import NDArray
 
 DIMS = 384
 TOPICS = 64
@@ -68,14 +69,14 @@ class SyntheticEmbedder:
 
 
 def write_memories(root: Path, count: int) -> list[str]:
-    """Write `count` memory files (about 80 words, three tags, two links each) and return questions about some of them."""
+    """Write `count` files (about 80 words, three tags, two links each) and return questions about some of them."""
     rng = random.Random(11)
     questions = []
     types = ("user", "feedback", "project", "reference", "episode")
     for number in range(count):
         topic = rng.randrange(TOPICS)
         kind = types[number % len(types)]
-        words = [word(int(rng.paretovariate(0.9)) % 30_000) for _ in range(80)]
+        words = [word(int(30_000 ** rng.random())) for _ in range(80)]  # by Zipf's law
         links = " ".join(f"[[note-{rng.randrange(count)}]]" for _ in range(2))
         tags = ", ".join([f"t{topic}", f"area-{rng.randrange(200)}", "all" if number % 2 else "half"])
         text = f"---\nname: note-{number}\ndescription: about topic{topic} {words[0]}\ntags: [{tags}]\n---\n\n"

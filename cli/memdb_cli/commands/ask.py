@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from memdb.errors import UsageError
 
+from memdb.errors import UsageError
 from memdb_cli import screen, shapes
 from memdb_cli.app import section
 from memdb_cli.hits import print_answer, remarks

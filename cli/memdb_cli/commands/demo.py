@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from memdb.errors import NotWritable, Refused
 
+from memdb.errors import NotWritable, Refused
 from memdb_cli import screen, shapes
 from memdb_cli.app import section
 from memdb_cli.options import AsJson, notes

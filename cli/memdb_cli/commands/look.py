@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from memdb.errors import NotFound, Refused, UsageError
 
+from memdb.errors import NotFound, Refused, UsageError
 from memdb_cli import screen
 from memdb_cli.app import section
 from memdb_cli.options import AsJson, Database, Memory, Root, Tags, Types, notes

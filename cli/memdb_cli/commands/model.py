@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from memdb.errors import ModelUnavailable
 
+from memdb.errors import ModelUnavailable
 from memdb_cli import screen
 from memdb_cli.app import section
 from memdb_cli.options import AsJson, Database, Root, notes

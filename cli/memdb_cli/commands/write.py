@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from memdb.errors import NotFound, Refused
 
+from memdb.errors import NotFound, Refused
 from memdb_cli import screen
 from memdb_cli.app import section
 from memdb_cli.options import (

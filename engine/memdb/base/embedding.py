@@ -84,17 +84,13 @@ class Embedder:
     then every call raises ModelUnavailable with the reason, without trying again.
     """
 
-    def __init__(
-        self, model_id: str | None = None, *, enabled: bool = True, load: Loader | None = None
-    ) -> None:
+    def __init__(self, model_id: str | None = None, *, enabled: bool = True, load: Loader | None = None) -> None:
         """`model_id` None means the default model of this machine; `load` replaces fastembed."""
         self._wanted = model_id
         self._load: Loader = load or _load_fastembed
         self._needs_fastembed = load is None
         self._lock = threading.RLock()
-        self._off = (
-            None if enabled else _Off("Embeddings are switched off.", "Unset MEMDB_EMBEDDER to use them.")
-        )
+        self._off = None if enabled else _Off("Embeddings are switched off.", "Unset MEMDB_EMBEDDER to use them.")
         self._failures = 0
         self._card: ModelCard | None = None
         self._folder: Path | None = None
@@ -301,9 +297,7 @@ class _FastembedEncoder:
             # The CPU is named so that one text has one vector, whatever else is in the machine.
             self._model = TextEmbedding(
                 card.id,
-                cache_dir=str(
-                    folder
-                ),  # created when absent, else a folder in the system's temp folder would be
+                cache_dir=str(folder),  # created when absent, else a folder in the system's temp folder would be
                 providers=["CPUExecutionProvider"],
                 specific_model_path=str(folder),
                 local_files_only=True,

@@ -298,9 +298,7 @@ def _ask_fastembed(model_id: str) -> _Listed:
     for described in TextEmbedding.list_supported_models():
         if described["model"].casefold() == wanted:
             found = _from_fastembed(described)
-            model_files.remember(
-                "cards", wanted, {"card": asdict(found.card), "source": asdict(found.source)}
-            )
+            model_files.remember("cards", wanted, {"card": asdict(found.card), "source": asdict(found.source)})
             return found
     raise ModelUnavailable(f"{model_id} is not a model that memdb or fastembed knows.", hint=hint)
 
@@ -338,9 +336,7 @@ def pull(model_id: str, progress: Progress | None = None) -> Path:
         return found
     repository = listed.source.repository
     if repository is None:
-        raise ModelUnavailable(
-            f"{listed.card.id} cannot be downloaded.", hint="Choose another: memdb model list"
-        )
+        raise ModelUnavailable(f"{listed.card.id} cannot be downloaded.", hint="Choose another: memdb model list")
     try:
         import huggingface_hub  # noqa: PLC0415 (slow: only for a download)
         import huggingface_hub.utils as hub_utils  # noqa: PLC0415

@@ -42,10 +42,7 @@ TOKEN_RULES: tuple[TokenRule, ...] = (
     _rule("PyPI token", "pypi-", r"AgE[A-Za-z0-9_-]{40,400}"),
     _rule("Hugging Face token", "hf_", r"[A-Za-z0-9]{24,100}"),
     _rule("Hugging Face token", "api_org_", r"[A-Za-z0-9]{24,100}"),
-    *(
-        _rule("AWS access key", anchor, r"[A-Z0-9]{16}(?![A-Za-z0-9])")
-        for anchor in ("AKIA", "ASIA", "ABIA", "ACCA")
-    ),
+    *(_rule("AWS access key", anchor, r"[A-Z0-9]{16}(?![A-Za-z0-9])") for anchor in ("AKIA", "ASIA", "ABIA", "ACCA")),
     _rule("Google key", "AIza", r"[A-Za-z0-9_-]{32,40}(?![A-Za-z0-9_-])"),
     _rule("Google key", "GOCSPX-", r"[A-Za-z0-9_-]{20,60}"),
     _rule("Google key", "ya29.", r"[A-Za-z0-9_-]{20,400}"),
@@ -122,9 +119,7 @@ FILLER = re.compile(r"[x0*._-]+|.*x{8}.*", re.IGNORECASE)
 """What stands for the random part of a token in an example."""
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.IGNORECASE)
-CODE = re.compile(
-    r"[()\[\]{}]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$|^[./~]|://|^[A-Z][A-Z_]*(?:_[A-Z0-9]+)+$"
-)
+CODE = re.compile(r"[()\[\]{}]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$|^[./~]|://|^[A-Z][A-Z_]*(?:_[A-Z0-9]+)+$")
 """A call, an index, a dotted name, a path, an address, a CONSTANT_NAME: where a value comes from."""
 
 RESOURCE_NAME = re.compile(r"(?:[a-z]{3,20}-){2,6}[a-z0-9]{1,6}")

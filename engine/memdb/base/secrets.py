@@ -82,8 +82,7 @@ def advice(category: str) -> str:
 
 
 _KEEP_TOKEN = (
-    "Keep it in a password manager or the system keychain, and write down only where it is; "
-    "revoke it if it was shared."
+    "Keep it in a password manager or the system keychain, and write down only where it is; revoke it if it was shared."
 )
 _KEEP_PROFILE = "Keep it in a named profile of the AWS CLI, and write down only the name of the profile."
 _ADVICE = {
@@ -145,9 +144,7 @@ def _spans(text: str) -> Iterator[_Span]:
 def _lower(text: str) -> str:
     lower = text.lower()
     # One capital letter (U+0130) has two characters in lower case, which would move every position behind it.
-    return (
-        lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    )
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _positions(text: str, anchor: str) -> Iterator[int]:
@@ -322,9 +319,7 @@ def _is_words(value: str) -> bool:
     return not _has_digit(value) or _is_wordy(value, strict=True)
 
 
-_ALGORITHM = re.compile(
-    r"(?:sha|md|base|utf|aes|rsa|hmac|argon|[bs]?crypt|pbkdf|oauth|utf-|[vp])\d", re.IGNORECASE
-)
+_ALGORITHM = re.compile(r"(?:sha|md|base|utf|aes|rsa|hmac|argon|[bs]?crypt|pbkdf|oauth|utf-|[vp])\d", re.IGNORECASE)
 
 
 def _is_stand_in(value: str) -> bool:

@@ -29,9 +29,7 @@ _HIGH_SHARE = 0.4
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Drawn as nothing although Unicode does not call them format characters: the grapheme joiner, Hangul fillers,
 # Khmer inherent vowels, Mongolian selectors, the supplementary selectors (used to smuggle bytes).
-_BLANK_LETTERS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
-)
+_BLANK_LETTERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\U000e0100-\U000e01ef]")
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Cc", "Cs", "Zl", "Zp"})
 
 

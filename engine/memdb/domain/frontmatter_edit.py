@@ -138,10 +138,10 @@ def _differs(old: MemoryText, key: str, value: Any) -> bool:
         held = set(old.frontmatter) | (set(metadata) if isinstance(metadata, dict) and key in KEY_ORDER else set())
         return key in held or (key == "modified" and "updated" in held)
     if key in LISTS:
-        return list(getattr(old, key)) != value
+        return bool(list(getattr(old, key)) != value)
     if key in _TEXTS:
-        return (getattr(old, key) or "") != value
-    return old.frontmatter.get(key) != value
+        return bool((getattr(old, key) or "") != value)
+    return bool(old.frontmatter.get(key) != value)
 
 
 def _broken(old: MemoryText, head: Head) -> FrontmatterError:
@@ -259,8 +259,8 @@ def _replaced(place: _Place, key: str, value: Any, lines: list[str], newline: st
         colon = re.compile(r"[ \t]*:").match(line, place.key.end_column)
         empty = old.kind == "text" and old.style is None and old.text == ""
         if colon and empty and on_one_line and not place.flow:
-            rest = line[colon.end() :]
-            return [f"{line[: colon.end()]} {written}{newline if old.raw else rest}"]
+            after = line[colon.end() :]
+            return [f"{line[: colon.end()]} {written}{newline if old.raw else after}"]
         single = old.line == old.end_line == place.first and old.style not in ("|", ">")
         if single and on_one_line and (old.kind == "text" or old.flow) and not empty:
             rest = [] if place.after == place.first + 1 else lines[place.first + 1 : place.after]

@@ -116,7 +116,8 @@ def compose(block: str) -> Node | None:
 
 def compose_any(block: str) -> Node | None:
     """Read a block with the YAML reader; see `compose`."""
-    from ruamel.yaml import YAML, YAMLError  # noqa: PLC0415  (48 ms, and many commands read no file)
+    from ruamel.yaml import YAML  # noqa: PLC0415  (48 ms, and many commands read no file)
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
     shield = _shield(block)
     try:

@@ -86,8 +86,8 @@ class LinkIndex:
 
         Tried in turn, each for the spelling as written, then without `.md`, leading `./` and `../`, percent
         signs or an anchor: the id; the type with a name or stem; the name, then the file stem, by type order;
-        an alias; and after all of these a folded spelling of any, then of a title. Two entries of one type under one exact name, two
-        under one alias and two under one folded spelling are ambiguous.
+        an alias; and after all of these a folded spelling of any, then of a title. Two entries of one type under one
+        exact name, two under one alias and two under one folded spelling are ambiguous.
         """
         spellings = _variants(target)
         for spelling in spellings:

@@ -196,7 +196,9 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
     texts = int(database.value("select texts from fts_total"))
     frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
     known: list[tuple[str, float, float]] = []
-    idfs, weights, left_out = [], [], []
+    idfs: list[float] = []
+    weights: list[float] = []
+    left_out: list[str] = []
     read = 0
     rarest = sorted((frequency.get(term, 0), term) for term in terms)
     idf_of = {term: math.log(1 + (texts - documents + 0.5) / (documents + 0.5)) for documents, term in rarest}

@@ -54,6 +54,8 @@ def save(
     for a bad name.
     """
     kind, name = split_key(key)
+    if body and not body.endswith("\n"):
+        body += "\n"  # a text file ends with a newline, at the first save as at the next
     changes: dict[str, object] = dict(fields or {})
     given = {"description": description, "tags": tags, "supersedes": supersedes, "aliases": aliases}
     for field, value in given.items():

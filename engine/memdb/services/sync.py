@@ -12,7 +12,7 @@ from memdb.base import text as texts
 from memdb.base.files import Found, Walk
 from memdb.base.journal import Record
 from memdb.base.storage import Database
-from memdb.domain import history, memories
+from memdb.domain import history
 from memdb.errors import ModelUnavailable, Refused
 from memdb.services import clustering, indexing, scrubbing, vectors
 from memdb.services.context import Context, Progress, silent
@@ -290,8 +290,10 @@ def reading_of(found: Found, data: bytes) -> Reading:
     stamped = Found(found.path, len(data), found.mtime_ns, found.ctime_ns, found.real)
     if now - max(past, default=now) < RACY_NS:
         stamped = _unsettled(stamped)
+    from memdb.domain import memory_file  # noqa: PLC0415 (parsers that a sync without changes does not need)
+
     try:
-        return Reading(stamped, digest, memories.read_memory(found.path, data))
+        return Reading(stamped, digest, memory_file.read_memory(found.path, data))
     except texts.UndecodableText as error:
         return Reading(stamped, digest, None, error.message)
 
