@@ -30,7 +30,7 @@ create index problem_path on problem (path);
 
 create table node (
     id     integer primary key,
-    kind   text not null check (kind in ('memory', 'tag', 'cluster')),
+    kind   text not null check (kind in ('memory', 'document', 'chunk', 'entity', 'tag', 'cluster')),
     key    text not null unique,        -- feedback/prefers-tables, tag:style, cluster:c-1f0a9b2e
     label  text not null,
     degree integer not null default 0   -- neighbours over active edges, kept by triggers on neighbor

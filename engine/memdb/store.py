@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memdb.services.digests import Digest
     from memdb.services.forgetting import Forgotten
     from memdb.services.inspection import Finding
-    from memdb.services.reading import Listed, PastText, Shown, Written
+    from memdb.services.reading import ChunkListed, DocumentListed, Listed, PastText, Shown, Written
     from memdb.services.rebuilding import Rebuilt
     from memdb.services.saving import Saved
     from memdb.services.sync import SyncReport
@@ -187,6 +187,16 @@ class Store:
         self.sync()
         return self._run(lambda context: digests.digest(context.database))
 
+    def documents(self) -> Sequence[DocumentListed]:
+        """The documents that the store mirrors, by path."""
+        self._freshen(embed=False)
+        return self._run(reading.list_documents)
+
+    def chunks(self, document: str) -> Sequence[ChunkListed]:
+        """The chunks of a document by id or path. Raises NotFound."""
+        self._freshen(embed=False)
+        return self._run(lambda context: reading.list_chunks(context, document))
+
     # Writing
 
     def sync(self, *, yes: bool = False, embed: bool = True, progress: Progress = silent) -> SyncReport:
@@ -210,6 +220,21 @@ class Store:
         from memdb.services import saving
 
         return self._run(lambda context: saving.save(context, memory, body, **fields))
+
+    def add(self, paths: Sequence[Path | str], *, progress: Progress = silent) -> SyncReport:
+        """Mirror files and folders as documents from now on, and sync. Raises NotFound where a path does not exist."""
+        from memdb.services import documents
+
+        self._run(lambda context: documents.add(context, [Path(path) for path in paths]))
+        return self.sync(progress=progress)
+
+    def remove(self, document: str, *, progress: Progress = silent) -> str:
+        """Stop mirroring a document, file or folder, and drop its chunks; the file stays. Returns its path."""
+        from memdb.services import documents
+
+        path = self._run(lambda context: documents.remove(context, document))
+        self.sync(embed=False, progress=progress)
+        return path
 
     def write_file(self, file: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
         """Replace a memory file's bytes, as an editor left them."""

@@ -1,4 +1,4 @@
--- Which memories belong in the next prompt, and by which path did each come? From the pool, [key, score] with the best first,
+-- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, [key, score] with the best first,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
 -- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
 with recursive
@@ -31,7 +31,7 @@ walk (node_id, depth, score, came_from, trail) as (
     cross join neighbor on neighbor.node_id = walk.node_id
     cross join node as other on other.id = neighbor.other_id
     where walk.depth < :hops and here.degree <= :hub_degree
-      and (walk.depth + 1 < :hops or other.kind = 'memory')
+      and (walk.depth + 1 < :hops or other.kind in ('memory', 'chunk'))
       and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
     union all
     select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * :decay, walk.node_id,
@@ -58,7 +58,7 @@ reached as materialized (
             union all
             select node_id, 0, score, key || char(9) || score from pool
         )
-        where exists (select 1 from memory where memory.id = node_id)
+        where exists (select 1 from node where node.id = node_id and kind in ('memory', 'chunk'))
           and (:allowed is null or node_id in (select node_id from allowed))
     )
     where place = 1
@@ -145,7 +145,9 @@ route (node_id, here_id, left, trail, whole, score) as (
         where replaces.old_id = route.here_id)
     where route.left > 0
 )
-select node.key, route.score, route.trail, memory.name, memory.type, memory.description, source.path,
+select node.key, node.kind, route.score, route.trail, coalesce(memory.name, document_node.label) as name,
+       coalesce(memory.type, 'document') as type, coalesce(memory.description, substr(chunk.text, 1, 200)) as description,
+       coalesce(source.path, (select min(path) from place where place.document_id = chunk.document_id)) as file,
        (select json_group_array(key) from (
             select newer.key from edge join node as newer on newer.id = edge.src
             where edge.dst = node.id and edge.kind = 'supersedes' and edge.active order by newer.key)) as superseded_by,
@@ -156,10 +158,13 @@ select node.key, route.score, route.trail, memory.name, memory.type, memory.desc
             select against.key from edge join node as against on against.id = edge.src
             where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
             order by 1)) as contradicts,
-       memory.valid_to
+       memory.valid_to, document_node.key as document, chunk.heading_path, chunk.page, chunk.start_line, chunk.end_line,
+       chunk.record_id
 from route
 join node on node.id = route.node_id
-join memory on memory.id = node.id
-join source on source.id = memory.source_id
+left join memory on memory.id = node.id
+left join source on source.id = memory.source_id
+left join chunk on chunk.id = node.id
+left join node as document_node on document_node.id = chunk.document_id
 where route.left = 0
 order by round(route.score, 12) desc, node.key;

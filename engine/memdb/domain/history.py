@@ -28,9 +28,10 @@ class Past:
     versions: list[Version] = field(default_factory=list)
     tombstones: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, list[str]] = field(default_factory=dict)
+    additions: dict[str, bool] = field(default_factory=dict)  # path: whether it is excluded
 
 
-KINDS = ("version", "rename", "forget", "clusters")
+KINDS = ("version", "rename", "forget", "clusters", "add", "remove")
 """The kinds of journal record that are read here."""
 
 
@@ -55,6 +56,31 @@ def clusters_record(changed: dict[str, list[str]], gone: Iterable[str]) -> Recor
     return {"kind": "clusters", "set": changed, "gone": sorted(gone)}
 
 
+def add_record(path: str) -> Record:
+    """A file or folder whose documents the store mirrors from now on."""
+    return {"kind": "add", "path": path}
+
+
+def remove_record(path: str) -> Record:
+    """A file or folder that it no longer mirrors."""
+    return {"kind": "remove", "path": path}
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it."""
+    return folder in {path, ""} or path.startswith(folder.rstrip("/") + "/")
+
+
+def with_addition(additions: Mapping[str, bool], record: Record) -> dict[str, bool]:
+    """The additions after one more record: what lies below its path is decided by it alone."""
+    path = record["path"]
+    kept = {other: excluded for other, excluded in additions.items() if not is_below(other, path)}
+    if record["kind"] == "add":
+        return kept | {path: False}
+    covered = [other for other, excluded in kept.items() if not excluded and is_below(path, other)]
+    return kept | {path: True} if covered else kept
+
+
 def key_digest(key: str) -> str:
     """The mark of a forgotten memory."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
@@ -70,6 +96,8 @@ def is_whole(record: Record) -> bool:
         return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
     if kind == "forget":
         return isinstance(record.get("id_sha256"), str)
+    if kind in ("add", "remove"):
+        return isinstance(record.get("path"), str)
     return kind == "clusters" and isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
 
 
@@ -96,6 +124,8 @@ def replay(records: Iterable[Record]) -> Past:
             past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
             past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
             past.tombstones[mark] = record["t"]
+        elif kind in ("add", "remove"):
+            past.additions = with_addition(past.additions, record)
         else:
             for key in record.get("gone", []):
                 past.anchors.pop(key, None)
@@ -132,7 +162,7 @@ def remains(records: list[Record]) -> dict[int, Record | None]:
                 attached.setdefault(new, []).extend([*taken[old], (place, old)])
         elif kind == "clusters":
             seen.append(place)
-        else:
+        elif kind == "forget":
             mark = record["id_sha256"]
             names = {key for key in attached if key_digest(key) == mark}
             for key in list(names):

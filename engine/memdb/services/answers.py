@@ -15,10 +15,38 @@ class Filters:
     since: str | None = None
     until: str | None = None
     as_of: str | None = None  # valid on that day
+    kinds: tuple[str, ...] = ()  # memory, chunk
+    document: str | None = None  # the id of one document
 
     @property
     def active(self) -> bool:
-        return any((self.types, self.tags, self.path, self.since, self.until, self.as_of))
+        return any((self.types, self.tags, self.path, self.since, self.until, self.as_of, self.kinds, self.document))
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a chunk stands: its document, headings from the outermost, page, lines of the file, the record's own id."""
+
+    document: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    start_line: int | None
+    end_line: int | None
+    record_id: str | None
+
+    def __str__(self) -> str:
+        """As a person writes it: `docs/guide.md › Install › Linux, lines 12-20`."""
+        place = [self.document.removeprefix("document:"), *self.heading_path]
+        if self.record_id is not None:
+            return f"{' › '.join(place)}, {self.record_id}"
+        if self.page is not None:
+            return f"{' › '.join(place)}, page {self.page}"
+        if self.start_line is None:
+            return " › ".join(place)
+        same = self.end_line in (None, self.start_line)
+        return (
+            f"{' › '.join(place)}, {f'line {self.start_line}' if same else f'lines {self.start_line}-{self.end_line}'}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +88,7 @@ class Hit:
     superseded_by: tuple[str, ...]
     contradicts: tuple[str, ...]
     stale: bool
+    citation: Citation | None = None  # of a chunk
 
 
 @dataclass(frozen=True, slots=True)

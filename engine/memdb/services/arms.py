@@ -167,6 +167,8 @@ def _allowed(database: Database, filters: Filters) -> str | None:
         "since": filters.since,
         "until": filters.until,
         "as_of": filters.as_of,
+        "kinds": json.dumps(filters.kinds) if filters.kinds else None,
+        "document": filters.document,
     }
     return json.dumps([node for (node,) in database.rows(resources.query("recall_allowed"), bound)])
 

@@ -41,9 +41,9 @@ def verify(context: Context) -> None:
     if as_noted:
         return
     wrong = database.check()
-    if wrong is None and database.value("select count(*) from memory") != database.value(
-        "select count(*) from fts_length"
-    ):
+    if wrong is None and database.value(
+        "select (select count(*) from memory) + (select count(*) from chunk)"
+    ) != database.value("select count(*) from fts_length"):
         wrong = "rows are missing"
     if wrong is not None:
         raise Damaged(f"{place.database} is damaged: {wrong}")

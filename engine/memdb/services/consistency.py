@@ -16,12 +16,15 @@ RELAYS = "active and weight > 0 and src <> dst and kind <> 'contradicts'"
 LINKED = "memory_id, target_id, case kind when 'wikilink' then 'links_to' else kind end"
 """The edge that a resolved link makes: source, target, kind."""
 
+SEARCHED = "select id from memory union all select id from chunk"
+"""What the keyword index holds."""
+
 STATEMENTS: dict[str, tuple[str, ...]] = {
     "keyword rows": (
-        "select node.key from node join memory using (id) where id not in (select rowid from fts)",
-        "select node.key from node join memory using (id) where id not in (select node_id from fts_length)",
-        "select 'text ' || rowid from fts where rowid not in (select id from memory)",
-        "select 'text ' || node_id from fts_length where node_id not in (select id from memory)",
+        f"select node.key from node where id in ({SEARCHED}) and id not in (select rowid from fts)",
+        f"select node.key from node where id in ({SEARCHED}) and id not in (select node_id from fts_length)",
+        f"select 'text ' || rowid from fts where rowid not in ({SEARCHED})",
+        f"select 'text ' || node_id from fts_length where node_id not in ({SEARCHED})",
         "select 'the totals' from fts_total where (texts, words) <> (select count(*), total(words) from fts_length)",
     ),
     "nodes": (
@@ -29,6 +32,8 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         "select key from node where kind <> 'memory' and id in (select id from memory)",
         "select key from node where kind = 'tag' and id not in (select dst from edge where kind = 'has_tag')",
         "select key from node where (kind = 'cluster') <> (id in (select id from cluster))",
+        "select key from node where (kind = 'document') <> (id in (select id from document))",
+        "select key from node where (kind = 'chunk') <> (id in (select id from chunk))",
     ),
     "degrees": (
         "select key from node"

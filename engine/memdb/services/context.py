@@ -116,6 +116,9 @@ class Context:
                 anchors.pop(key, None)
             anchors.update(record["set"])
             self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
+        elif record["kind"] in ("add", "remove"):
+            additions = {path: bool(excluded) for path, excluded in self.database.rows("select * from addition")}
+            set_additions(self.database, history.with_addition(additions, record))
         else:
             insert_past(self.database, history.replay([record]))
 
@@ -153,6 +156,7 @@ class Context:
         run("delete from memory_version")
         run("delete from tombstone")
         insert_past(self.database, past)
+        set_additions(self.database, past.additions)
         self.database.set_meta("cluster_anchors", json.dumps(past.anchors, sort_keys=True))
         self.database.set_meta("clusters_stale", "1")
         run("delete from problem where code = 'journal'")
@@ -178,6 +182,12 @@ def insert_past(database: Database, past: history.Past) -> None:
         [(v.memory_key, v.at, v.sha256, v.reason, v.text, v.withheld) for v in past.versions],
     )
     database.connection.executemany("insert or replace into tombstone values (?, ?)", list(past.tombstones.items()))
+
+
+def set_additions(database: Database, additions: dict[str, bool]) -> None:
+    """Write what was added and what of it is excluded."""
+    database.connection.execute("delete from addition")
+    database.connection.executemany("insert into addition values (?, ?)", [(p, int(x)) for p, x in additions.items()])
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

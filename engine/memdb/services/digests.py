@@ -8,6 +8,12 @@ from dataclasses import dataclass
 
 from memdb.base.storage import Database
 
+LENT = (
+    "select id from document where state = 'missing'"
+    " union all select chunk.id from chunk join document on document.id = document_id where state = 'missing'"
+)
+"""Documents whose files are all gone, with their chunks: kept, but no rebuild could bring them back, so not counted."""
+
 CONTENT = {
     "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter,"
     " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret,"
@@ -15,24 +21,36 @@ CONTENT = {
     " join source on source.id = source_id",
     "source": "select path, kind, size, sha256, state from source",
     "problem": "select path, line, code, reason from problem",
-    "node": "select kind, key, label from node where kind <> 'cluster'",
+    "node": f"select kind, key, label from node where kind <> 'cluster' and id not in ({LENT})",
+    "addition": "select path, excluded from addition",
+    "place": "select path, node.key, size, sha256, place.state from place left join node on node.id = document_id"
+    " where place.state <> 'missing'",
+    "document": "select node.key, sha256, suffix, format, title, created, extractor, notes, state from document"
+    " join node using (id) where state <> 'missing'",
+    "chunk": "select node.key, ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title,"
+    " created,"
+    f" identity, text_sha256, has_secret from chunk join node using (id) where id not in ({LENT})",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
     "memory_version": "select memory_key, at, sha256, reason, text, withheld from memory_version",
     "tombstone": "select key_sha256, at from tombstone",
     "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how,"
     " candidates from link join node on node.id = memory_id left join node as goal on goal.id = target_id",
     "edge": "select a.key, b.key, edge.kind, predicate, weight, active from edge join node as a on a.id = src"
-    " join node as b on b.id = dst where edge.kind <> 'in_cluster'",
+    " join node as b on b.id = dst where edge.kind <> 'in_cluster'"
+    f" and src not in ({LENT})",
     "neighbor": "select a.key, b.key, neighbor.kind, weight from neighbor join node as a on a.id = node_id"
-    " join node as b on b.id = other_id where neighbor.kind <> 'in_cluster'",
+    " join node as b on b.id = other_id where neighbor.kind <> 'in_cluster'"
+    f" and node_id not in ({LENT})",
     "fts": "select node.key, fts.name, fts.description, fts.tags, fts.body, fts.parts, words from fts"
-    " join node on node.id = fts.rowid join fts_length on node_id = fts.rowid",
+    f" join node on node.id = fts.rowid join fts_length on node_id = fts.rowid where fts.rowid not in ({LENT})",
 }
 """What follows from the files and the journal alone: every row but surrogate ids and stamps of time."""
 
 VECTORS = {
-    "passage": "select node.key, ordinal, start, stop, model, text_sha256 from passage join node on node.id = node_id",
-    "embedded": "select node.key, model, text_sha256 from embedded join node on node.id = node_id",
+    "passage": "select node.key, ordinal, start, stop, model, text_sha256 from passage join node on node.id = node_id"
+    f" where node_id not in ({LENT})",
+    "embedded": "select node.key, model, text_sha256 from embedded join node on node.id = node_id"
+    f" where node_id not in ({LENT})",
     "cluster": "select node.key, label, anchors from cluster join node on node.id = cluster.id",
     "in_cluster": "select a.key, b.key, weight, active from edge join node as a on a.id = src"
     " join node as b on b.id = dst where edge.kind = 'in_cluster'",

@@ -84,7 +84,7 @@ def drop_memory(database: Database, memory: int, touched: Touched) -> None:
     touched.tags.update(_tag_ids(database, memory))
     touched.sources.discard(memory)
     drop_passages(database, memory)
-    _unindex_words(database, memory)
+    unindex_words(database, memory)
     run("delete from node where id = ?", (memory,))
     # Its place in a cluster went with it: were it to come back with the same vectors, nothing else would tell.
     database.set_meta("clusters", None)
@@ -141,8 +141,8 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
     _write_row(database, node, int(source), memory)
     if not old or old[3] != memory.key:
         touched.base_keys.update({memory.key, *([old[3]] if old else [])})
-    _unindex_words(database, node)
-    _index_words(database, node, memory)
+    unindex_words(database, node)
+    _index_memory(database, node, memory)
     if not old or old[2] != memory.text_sha256:
         drop_passages(database, node)
     if not old or old[1] != memory.graph_sha256:
@@ -186,7 +186,7 @@ def _write_row(database: Database, node: int, source: int, memory: Memory) -> No
     )
 
 
-def _index_words(database: Database, node: int, memory: Memory) -> None:
+def _index_memory(database: Database, node: int, memory: Memory) -> None:
     title = memory.title or ""
     fields = {
         # Of a path only the name carries words; the type is filtered by, not searched.
@@ -195,17 +195,23 @@ def _index_words(database: Database, node: int, memory: Memory) -> None:
         "tags": " ".join((*memory.tags, *memory.aliases)),
         "body": memory.body,
     }
-    parts = words.identifier_parts("\n".join(fields.values()))
-    cut = {name: words.searchable(value) for name, value in fields.items()}
+    index_words(database, node, **fields)
+
+
+def index_words(database: Database, node: int, *, name: str, body: str, description: str = "", tags: str = "") -> None:
+    """Put a node's texts into the keyword index, cut so that every SQLite can read it."""
+    texts = (name, description, tags, body)
+    parts = words.identifier_parts("\n".join(texts))
+    cut = [words.searchable(text) for text in texts]
     database.connection.execute(
-        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)",
-        (node, cut["name"], cut["description"], cut["tags"], cut["body"], parts),
+        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", (node, *cut, parts)
     )
-    length = sum(len(value.split()) for value in cut.values())
+    length = sum(len(text.split()) for text in cut)
     database.connection.execute("insert into fts_length values (?, ?)", (node, length))
 
 
-def _unindex_words(database: Database, node: int) -> None:
+def unindex_words(database: Database, node: int) -> None:
+    """Take a node out of the keyword index."""
     database.connection.execute("delete from fts where rowid = ?", (node,))
     database.connection.execute("delete from fts_length where node_id = ?", (node,))
 
@@ -221,11 +227,12 @@ def _write_tags(database: Database, node: int, tags: tuple[str, ...], touched: T
     for label in sorted({name_key(tag) for tag in tags} - {""}):
         run("insert or ignore into node (kind, key, label) values ('tag', ?, ?)", (f"tag:{label}", label))
         new.add(int(database.value("select id from node where key = ?", (f"tag:{label}",))))
-    _change_edges(database, node, "has_tag", old, new)
+    change_edges(database, node, "has_tag", old, new)
     touched.tags.update(old - new)
 
 
-def _change_edges(database: Database, src: int, kind: str, old: set[int], new: set[int]) -> None:
+def change_edges(database: Database, src: int, kind: str, old: set[int], new: set[int]) -> None:
+    """Make the edges of a kind from a node lead where they should, touching only those that differ."""
     for dst in sorted(old - new):
         database.connection.execute("delete from edge where src = ? and dst = ? and kind = ?", (src, dst, kind))
     for dst in sorted(new - old):
@@ -348,7 +355,7 @@ def _resolve_links(database: Database, touched: Touched) -> None:
                     (memory, link_kind),
                 )
             }
-            _change_edges(database, memory, edge_kind, old, new)
+            change_edges(database, memory, edge_kind, old, new)
 
 
 def candidates(database: Database, target: str) -> list[LinkEntry]:

@@ -27,8 +27,8 @@ def stats(context: Context) -> dict[str, Any]:
 
     return {
         "memories": count("memory"),
-        "documents": 0,
-        "chunks": 0,
+        "documents": count("document"),
+        "chunks": count("chunk"),
         "entities": 0,
         "tags": count("node where kind = 'tag'"),
         "clusters": count("cluster"),

@@ -13,6 +13,7 @@ from memdb.domain.links import LinkIndex
 from memdb.domain.memories import type_rank
 from memdb.errors import NotFound, UsageError
 from memdb.services import indexing
+from memdb.services.answers import Citation
 from memdb.services.context import Context
 
 
@@ -231,3 +232,81 @@ def iso_time(logical: str) -> str:
 
     milliseconds = int(logical.partition("-")[0] or 0)
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentListed:
+    """A mirrored document; `places` are the paths of identical files, `state` is seen or missing."""
+
+    id: str
+    title: str
+    format: str
+    state: str
+    chunks: int
+    places: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkListed:
+    """A passage of a document with where it stands."""
+
+    id: str
+    text: str
+    citation: Citation
+    embedded: bool
+
+
+def list_documents(context: Context) -> list[DocumentListed]:
+    """All documents by id."""
+    rows = context.database.rows(
+        "select node.key, node.label, format, state, (select count(*) from chunk where document_id = document.id),"
+        " (select json_group_array(path) from (select path from place where document_id = document.id order by path)),"
+        " notes from document join node using (id) order by node.key"
+    )
+    return [
+        DocumentListed(key, title, kind, state, count, tuple(json.loads(places)), tuple(json.loads(notes)))
+        for key, title, kind, state, count, places, notes in rows
+    ]
+
+
+def find_document(context: Context, written: str) -> str:
+    """The id of a document by id or by any of its paths. Raises NotFound."""
+    found = context.database.value(
+        "select node.key from node join document using (id) left join place on place.document_id = document.id"
+        " where node.key in (?1, 'document:' || ?1) or place.path = ?1",
+        (written,),
+    )
+    if found is None:
+        raise NotFound(f"There is no document {written!r}.", hint="`memdb documents` lists them.")
+    return str(found)
+
+
+CHUNKS = """select node.key, text, parent.key, heading_path, page, start_line, end_line, record_id,
+exists (select 1 from embedded where node_id = chunk.id and embedded.text_sha256 = chunk.text_sha256)
+from chunk join node using (id) join node as parent on parent.id = document_id"""
+
+
+def list_chunks(context: Context, written: str) -> list[ChunkListed]:
+    """The chunks of a document, in its order."""
+    key = find_document(context, written)
+    return [_chunk(row) for row in context.database.rows(f"{CHUNKS} where parent.key = ? order by ordinal", (key,))]
+
+
+def show_chunk(context: Context, key: str, *, around: int = 1) -> list[ChunkListed]:
+    """A chunk by its exact id with its neighbours in the document, in order; empty where there is none."""
+    return [
+        _chunk(row)
+        for row in context.database.rows(
+            f"{CHUNKS} where (document_id, ordinal) in (select hit.document_id, near.ordinal from chunk as hit"
+            " join node as hit_node on hit_node.id = hit.id join chunk as near on near.document_id = hit.document_id"
+            " and near.ordinal between hit.ordinal - ?2 and hit.ordinal + ?2 where hit_node.key = ?1) order by ordinal",
+            (key, around),
+        )
+    ]
+
+
+def _chunk(row: tuple[Any, ...]) -> ChunkListed:
+    key, text, document, heading_path, page, start_line, end_line, record_id, embedded = row
+    place = Citation(document, tuple(json.loads(heading_path)), page, start_line, end_line, record_id)
+    return ChunkListed(key, text, place, bool(embedded))

@@ -14,7 +14,7 @@ from memdb.base import resources
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
 from memdb.services import vectors
-from memdb.services.answers import Arm, Filters, Found, Hit, Hop, Recall
+from memdb.services.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
 from memdb.services.arms import NOT_ASKED, Pool, Statement, find, run
 from memdb.services.context import Context
 
@@ -139,14 +139,15 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
 
 
 def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
-    key, score, trail, name, kind, description, file, superseded_by, contradicts, valid_to = row
+    key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, valid_to = row[:11]
+    document, heading_path, *place = row[11:]
     fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
         id=key,
-        kind="memory",
+        kind=kind,
         score=round(score, DIGITS),
         name=name,
-        type=kind,
+        type=type_,
         description=description,
         file=file,
         path=_path(trail),
@@ -155,6 +156,7 @@ def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
         stale=_is_over(valid_to),
+        citation=Citation(document, tuple(json.loads(heading_path)), *place) if document else None,
     )
 
 
@@ -181,7 +183,7 @@ def _path(trail: str) -> tuple[Hop, ...]:
 def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filters) -> None:
     """Say which kind of nothing this is."""
     database = context.database
-    total = int(database.value("select count(*) from memory"))
+    total = int(database.value("select (select count(*) from memory) + (select count(*) from chunk)"))
     if not pool.words:
         code, message = "empty_query", "The question has no words."
     elif total == 0:
@@ -236,6 +238,7 @@ __all__ = [
     "HOPS",
     "LIMIT",
     "Arm",
+    "Citation",
     "Filters",
     "Found",
     "Hit",

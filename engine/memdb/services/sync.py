@@ -14,8 +14,9 @@ from memdb.base.journal import Record
 from memdb.base.storage import Database
 from memdb.domain import history
 from memdb.errors import ModelUnavailable, Refused
-from memdb.services import clustering, indexing, scrubbing, vectors
+from memdb.services import clustering, documents, indexing, scrubbing, vectors
 from memdb.services.context import Context, Progress, silent
+from memdb.services.documents import DocumentReport
 from memdb.services.indexing import Reading, Rekeyed
 
 BATCH = 500
@@ -56,6 +57,7 @@ class SyncReport:
     ignored: list[tuple[str, str]] = field(default_factory=list)
     pending: int = 0
     embedder: str = ""
+    documents: DocumentReport = field(default_factory=DocumentReport)
 
 
 @dataclass(slots=True)
@@ -110,6 +112,7 @@ def sync(
     """
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
+        report.documents = documents.sync(context, wait=wait, progress=progress)
         if embed:
             try:
                 report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)

@@ -28,10 +28,15 @@ BITS_PER_BYTE = 8
 KEEP = 64
 """Vectors written at a time: what a crash costs at most, a second or two of work."""
 
-WAITING = """select memory.id, name, description, trim(body, char(9, 10, 13, 32)), memory.text_sha256
-from memory left join embedded on embedded.node_id = memory.id
-where has_secret = 0 and (embedded.text_sha256 is not memory.text_sha256 or embedded.model is not ?)
-order by memory.id"""
+TEXTS = """select id, name, description, trim(body, char(9, 10, 13, 32)) as body, text_sha256, has_secret from memory
+union all
+select id, prefix, '', text, text_sha256, has_secret from chunk"""
+"""Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
+
+WAITING = f"""select id, name, description, body, waiting.text_sha256
+from ({TEXTS}) as waiting left join embedded on embedded.node_id = waiting.id
+where has_secret = 0 and (embedded.text_sha256 is not waiting.text_sha256 or embedded.model is not ?)
+order by id"""
 
 
 def to_blob(vector: Vector) -> bytes:
@@ -49,7 +54,7 @@ def from_blob(blob: bytes) -> Vector:
 
 
 def pending_count(context: Context) -> int:
-    """How many memories wait to be embedded under the current model; all of them where there is no model."""
+    """How many memories and chunks wait to be embedded under the current model; all of them where there is no model."""
     return int(context.database.value(f"select count(*) from ({WAITING})", (context.embedder.status.identity or "",)))
 
 
@@ -102,7 +107,10 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
     with database.write() as connection:
         for node, _, _, _, text_sha256 in batch:
             # The memory may have changed or gone while the model was at work.
-            if database.value("select 1 from memory where id = ? and text_sha256 = ?", (node, text_sha256)):
+            current = (
+                "select text_sha256 from memory where id = ?1 union all select text_sha256 from chunk where id = ?1"
+            )
+            if database.value(current, (node,)) == text_sha256:
                 _write_passages(database, node, identity, plans[node])
                 connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
         database.set_meta("clusters_stale", "1")

@@ -1,0 +1,11 @@
+-- Which documents does the store mirror?
+create view documents as
+select node.key as id,                      -- document:path
+       node.label as title,
+       document.format,
+       document.state,                      -- seen, missing
+       (select count(*) from chunk where chunk.document_id = document.id) as chunks,
+       (select json_group_array(path) from place where place.document_id = document.id) as places, -- JSON: identical files
+       document.notes                       -- JSON list: what a reader should know
+from document
+join node on node.id = document.id;
