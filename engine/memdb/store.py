@@ -13,7 +13,7 @@ import apsw
 
 from memdb.base import files, settings
 from memdb.base.embedding import Embedder
-from memdb.base.settings import Place
+from memdb.base.place import Place
 from memdb.base.storage import UNREADABLE_VALUES, Damaged, explain
 from memdb.errors import Busy, MemdbError, NotWritable, Refused, StoreUnreadable
 from memdb.services import checking, reading, sync, vectors

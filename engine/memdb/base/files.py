@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memdb.base.settings import FOLDER, Place
+from memdb.base.place import FOLDER, Place
 from memdb.errors import Busy, NotWritable, StoreUnreadable
 
 MEMORY_SUFFIXES = (".md", ".markdown")

@@ -8,43 +8,16 @@ import re
 import secrets
 import tomllib
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from memdb.base.place import FOLDER, Place
 from memdb.errors import NotFound, NotWritable, StoreUnreadable, UsageError
-
-FOLDER = ".memdb"
-"""The folder inside a root that holds what memdb keeps."""
 
 OFF = ("0", "no", "off", "false", "none")
 """What switches a setting off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a store lives: `root` holds the user's files, `home` is `<root>/.memdb`."""
-
-    root: Path
-    database: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / FOLDER
-
-    @property
-    def journal(self) -> Path:
-        return self.home / "journal"
-
-    @property
-    def config(self) -> Path:
-        return self.home / "config.toml"
-
-    @property
-    def lock(self) -> Path:
-        return self.home / "lock"
 
 
 def find_root(start: Path | None = None) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memdb.base import secrets
 from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, is_memory_file, storable
-from memdb.base.settings import FOLDER
+from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
 from memdb.domain import chunking, extractors
 from memdb.domain.extractors import Block

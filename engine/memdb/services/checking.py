@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from memdb.base import files
-from memdb.base.settings import Place
+from memdb.base.place import Place
 from memdb.base.storage import Damaged
 from memdb.errors import Busy, NotWritable
 from memdb.services import vectors

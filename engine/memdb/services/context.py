@@ -9,7 +9,7 @@ from pathlib import Path
 from memdb.base import settings
 from memdb.base.embedding import Embedder
 from memdb.base.journal import Journal, Record
-from memdb.base.settings import Place
+from memdb.base.place import FOLDER, Place
 from memdb.base.storage import Damaged, Database
 from memdb.domain import history
 from memdb.errors import StoreUnreadable
@@ -163,7 +163,7 @@ class Context:
         for name, line in self.journal.damaged():
             run(
                 "insert into problem (path, line, code, reason) values (?, ?, 'journal', ?)",
-                (f"{settings.FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
+                (f"{FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
             )
         self.set_journal_state(state)
 

@@ -1,0 +1,33 @@
+"""Where a store lies: the root with the user's files, `.memdb` with what memdb keeps, the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = ".memdb"
+"""The folder inside a root that holds what memdb keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store lives: `root` holds the user's files, `home` is `<root>/.memdb`."""
+
+    root: Path
+    database: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / FOLDER
+
+    @property
+    def journal(self) -> Path:
+        return self.home / "journal"
+
+    @property
+    def config(self) -> Path:
+        return self.home / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        return self.home / "lock"
