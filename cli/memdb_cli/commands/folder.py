@@ -31,11 +31,12 @@ def init(
     """Make a folder a store. What memdb keeps goes into FOLDER/.memdb; no other file is touched."""
     from memdb import Store
     from memdb.base import settings
+    from memdb.base.place import FOLDER
     from memdb.errors import Refused
 
     place = settings.place(folder or root or Path.cwd(), database)
-    if settings.FOLDER in place.root.parts:
-        raise Refused(f"{place.root} lies inside the {settings.FOLDER} folder of a store.", hint="Name another folder.")
+    if FOLDER in place.root.parts:
+        raise Refused(f"{place.root} lies inside the {FOLDER} folder of a store.", hint="Name another folder.")
     created = not place.config.exists()
     with Store.init(place.root, db=database) as store:
         status = {"root": str(store.place.root), "database": str(store.place.database), "created": created}

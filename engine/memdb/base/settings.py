@@ -13,6 +13,7 @@ from typing import Any
 
 import platformdirs
 
+from memdb.base.files import write_whole
 from memdb.base.place import FOLDER, Place
 from memdb.errors import NotFound, NotWritable, StoreUnreadable, UsageError
 
@@ -95,8 +96,6 @@ def read_settings(where: Place) -> dict[str, str]:
 
 def write_settings(where: Place, settings: dict[str, str]) -> None:
     """Write all settings, one `key = "value"` line each. Raises UsageError for a bad name, NotWritable."""
-    from memdb.base.files import write_whole  # noqa: PLC0415 (files builds on this module)
-
     for key in settings:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
             raise UsageError(f"{key!r} is no name of a setting.")
@@ -134,8 +133,6 @@ def _machine_id() -> str:
     found = _read_machine_id(file)
     if found is not None:
         return found
-    from memdb.base.files import write_whole  # noqa: PLC0415 (files builds on this module)
-
     with suppress(NotWritable):
         write_whole(file, secrets.token_hex(16).encode())
     # Another process may have made one at the same time: what is in the file counts.
