@@ -23,6 +23,7 @@ from memdb.services.recall import Filters, Hit, Recall
 
 if TYPE_CHECKING:
     from memdb.services.digests import Digest
+    from memdb.services.evaluation import Evaluation
     from memdb.services.forgetting import Forgotten
     from memdb.services.inspection import Finding
     from memdb.services.reading import ChunkListed, DocumentListed, Listed, PastText, Shown, Written
@@ -136,6 +137,28 @@ class Store:
         """The graph walk alone, from nodes with given scores, for example `{"feedback/prefers-tables": 0.71}`."""
         pairs = sorted(seeds.items())
         return self._run(lambda context: recalling.cascade(context, pairs, limit=limit, hops=hops))
+
+    def evaluate(
+        self, questions: Path | str | Sequence[Mapping[str, Any]], *, k: Sequence[int] = (), progress: Progress = silent
+    ) -> Evaluation:
+        """How well each arm, the fusion and the cascade answer questions, a JSONL file or its lines as mappings.
+
+        Each has `question` and `gold` (ids that should come), and may have `id`, `category` and `filter`. Raises
+        NotFound, UsageError with the line that does not fit.
+        """
+        from memdb.services import evaluation
+
+        asked = (
+            evaluation.read_questions(Path(questions))
+            if isinstance(questions, (str, Path))
+            else [evaluation.question(value, line) for line, value in enumerate(questions, start=1)]
+        )
+        notes = self._freshen()
+        found = self._run(
+            lambda context: evaluation.evaluate(context, asked, k=k or evaluation.KS, progress=progress)
+        )
+        found.notes.extend(notes)
+        return found
 
     def list(self, *, types: Sequence[str] = (), tags: Sequence[str] = ()) -> Sequence[Listed]:
         """All memories, or those of any of some types and all of some tags."""
