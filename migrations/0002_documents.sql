@@ -14,12 +14,13 @@ create table document (
     title     text,
     created   text,
     extractor text not null,            -- name and version: another one cuts the file anew
+    cutter    text not null,            -- the model whose tokens were counted, or estimate: another model cuts anew
     notes     text not null,            -- JSON list: what a reader should know, such as lines that were left out
-    state     text not null check (state in ('seen', 'missing')),
+    state     text not null check (state in ('seen', 'missing')), -- missing: no place of it can be read now
     unique (sha256, suffix)
 ) strict;
 
--- Where a document's bytes lie. A place that is gone is kept while it is the document's only one.
+-- Where a document's bytes lie. A place that is gone or cannot be read is kept while the document has no other.
 create table place (
     path        text primary key,
     document_id integer references document (id) on delete set null,

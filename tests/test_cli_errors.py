@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("no_model")
         (("lst",), 2, "usage", "There is no command 'lst'.", "Did you mean list?"),
         (("qqq",), 2, "usage", "There is no command 'qqq'.", "`memdb --help` lists them."),
         (("list", "--bogus"), 2, "usage", "No such option: --bogus", "See `memdb list --help`."),
-        (("show",), 2, "usage", "Missing argument 'MEMORY'.", "See `memdb show --help`."),
+        (("show",), 2, "usage", "Missing argument 'HIT'.", "See `memdb show --help`."),
         (("--bogus", "list"), 2, "usage", "No such option: --bogus", "See `memdb --help`."),
         (("show", "nope"), 3, "not_found", "There is no memory 'nope'.", "`memdb list` shows what there is."),
         (("model", "path", "nope"), 7, "model_unavailable", None, None),
@@ -232,6 +232,19 @@ def test_a_terminal_gets_colours_and_sees_work(tmp_path: Path) -> None:
     assert "reading" in shown
     assert "2 added" in shown
     assert "\x1b[36mfeedback/prefers-tables" in terminal("list", "--root", tmp_path)[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
+def test_a_terminal_shows_which_file_is_read(tmp_path: Path) -> None:
+    root, docs = make(tmp_path / "notes"), tmp_path / "docs"
+    docs.mkdir()
+    for number in range(3):
+        (docs / f"n{number}.txt").write_text(f"Text {number}.", encoding="utf-8")
+    code, shown = terminal("add", docs, "--root", root)
+    assert code == 0
+    assert "3/3" in shown
+    assert "docs/n0.txt" in shown
+    assert "3 added, 3 chunks written" in shown
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")

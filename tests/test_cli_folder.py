@@ -41,6 +41,20 @@ def test_init_refuses_the_inside_of_a_store(tmp_path: Path) -> None:
     assert not (tmp_path / ".memdb" / "inside").exists()
 
 
+NO_DOCUMENTS = {
+    "added": 0,
+    "changed": 0,
+    "moved": 0,
+    "unchanged": 0,
+    "missing": 0,
+    "removed": 0,
+    "chunks": 0,
+    "behind": 0,
+    "failed": [],
+    "skipped": [],
+}
+
+
 def test_sync_json_has_the_fixed_shape(tmp_path: Path) -> None:
     root = write(tmp_path, user__a="Hello.", user__b="---\ntitle: Foo: bar\ntags: [\n---\nBroken.", user__c="Bye.")
     (root / "picture.png").write_bytes(b"\x89PNG")
@@ -57,6 +71,7 @@ def test_sync_json_has_the_fixed_shape(tmp_path: Path) -> None:
         "embedded": 0,
         "pending": 3,
         "ignored": [{"path": "picture.png", "reason": "not a Markdown file"}],
+        "documents": NO_DOCUMENTS,
     }
     assert problems
     assert all(set(problem) == {"path", "line", "reason"} for problem in problems)
@@ -70,7 +85,7 @@ def test_sync_for_people_lists_each_problem_with_its_line(tmp_path: Path) -> Non
     first, *rest = answer.out.splitlines()
     assert first == "2 added"
     assert any(line.startswith("  user/b.md:") for line in rest)
-    assert "note: 2 memories not embedded: Embeddings are switched off.\n" in answer.err
+    assert "note: 2 texts not embedded: Embeddings are switched off.\n" in answer.err
 
 
 def test_sync_refuses_when_most_files_are_gone(tmp_path: Path) -> None:

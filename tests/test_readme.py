@@ -85,6 +85,18 @@ def test_the_sql_prints_what_the_readme_shows(tour: Path) -> None:
 
 
 @pytest.mark.model
+def test_the_documents_print_what_the_readme_shows(tour: Path) -> None:
+    guide = tour / "guides" / "install.md"
+    guide.parent.mkdir()
+    text = "# Install\n\n## Linux\n\nInstall the package, then start the service with systemctl.\n\n"
+    guide.write_text(f"{text}## Windows\n\nRun the installer as administrator.\n", encoding="utf-8", newline="\n")
+    for words, shown in commands("documents"):
+        arguments = [word.replace("/…", tour.as_posix()) for word in words[1:]]
+        printed = [line.replace(tour.as_posix(), "/…") for line in run(arguments, tour / "notes")]
+        assert [without_figures(line) for line in printed] == [without_figures(line) for line in shown], words
+
+
+@pytest.mark.model
 def test_the_python_runs(tour: Path) -> None:
     code = re.search(r"```python\n(.*?)```", TEXT, re.S)
     assert code

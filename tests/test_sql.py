@@ -93,7 +93,7 @@ def test_a_recall_runs_by_hand_with_the_extension(store: Store, question: str, f
         connection.load_extension(sqlite_vec.loadable_path())
         rows = [connection.execute(script).fetchall() for script in scripts]
     assert len(scripts) == (3 if question else 2)
-    assert [(row[0], round(row[1], 12)) for row in rows[-1]] == [(hit.id, hit.score) for hit in answer.hits]
+    assert [(row[0], round(row[2], 12)) for row in rows[-1]] == [(hit.id, hit.score) for hit in answer.hits]
 
 
 @OWN_SQLITE
@@ -105,7 +105,7 @@ def test_fusion_and_cascade_run_in_any_sqlite(store: Store, question: str, filte
     with closing(sqlite3.connect(store.place.database)) as connection:
         pool = connection.execute(fusion).fetchall()
         rows = connection.execute(cascade).fetchall()
-    assert [(row[0], pytest.approx(row[1])) for row in rows] == [(hit.id, hit.score) for hit in answer.hits]
+    assert [(row[0], pytest.approx(row[2])) for row in rows] == [(hit.id, hit.score) for hit in answer.hits]
     fused = {hit.id: hit.fused for hit in answer.hits if hit.fused is not None}
     assert {row[0]: pytest.approx(row[1]) for row in pool if row[0] in fused} == fused
 

@@ -30,7 +30,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "Recall": {
         "recall": Entry("ask", "Find what answers a question, and why it was found."),
         "cascade": Entry("ask", "Walk the graph alone, from nodes with given scores."),
-        "show": Entry("look", "Show one memory with its tags, links and marks."),
+        "show": Entry("look", "Show one memory, document or chunk with all that is around it."),
         "list": Entry("look", "List the memories of the index, by type and name."),
         "links": Entry("look", "List links as written, with what became of each."),
         "history": Entry("look", "List, show or compare earlier texts of a memory."),
@@ -40,8 +40,16 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "edit": Entry("write", "Edit a memory in $VISUAL or $EDITOR, or by options."),
         "forget": Entry("write", "Delete a memory for good."),
     },
+    "Documents": {
+        "add": Entry("documents", "Mirror files and folders: their text is recalled, with citations."),
+        "documents": Entry("documents", "List the documents of the store."),
+        "chunks": Entry("documents", "List the chunks of a document, with their places."),
+        "open": Entry("documents", "Open a document with the program that the system has for it."),
+        "remove": Entry("documents", "Stop mirroring a document, file or folder."),
+    },
     "Look after": {
         "stats": Entry("health", "Show counts, folder, database and model."),
+        "eval": Entry("evaluate", "Measure how well the store answers questions with known answers."),
         "doctor": Entry("health", "Check everything, and say what to do where a check fails."),
         "digest": Entry("health", "Print one sha256 over what the store says."),
         "rebuild": Entry("folder", "Build the database anew from the files and the journal."),

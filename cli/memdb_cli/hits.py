@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from memdb_cli import screen
 from memdb_cli.screen import Part
 
+LEAST_PATH = 12
+"""Columns below which a path that is cut in the middle says nothing."""
+
 if TYPE_CHECKING:
+    from memdb.services.answers import Citation
     from memdb.services.recall import Hit, Hop, Recall
 
 LEAST_DESCRIPTION = 30
@@ -48,7 +52,6 @@ def rows(hits: Sequence[Hit], width: int | None, explain: bool) -> list[list[Par
     beside = width is None or width - taken >= LEAST_DESCRIPTION
     result: list[list[Part]] = []
     for rank, hit in enumerate(hits, start=1):
-        said = screen.cell(hit.description or hit.name)
         line: list[Part] = [
             (f"{rank:>{ranks}}  ", "bold"),
             (screen.pad(screen.cell(hit.id), ids), "cyan"),
@@ -56,16 +59,47 @@ def rows(hits: Sequence[Hit], width: int | None, explain: bool) -> list[list[Par
             (screen.pad(found(hit), founds) if beside else found(hit), "dim"),
         ]
         if beside:
-            line.append(("  " + (said if width is None else shortened(said, width - taken)), ""))
+            line.append(("  " + about(hit, None if width is None else width - taken), ""))
         result.append(line)
         if not beside:
-            result.append([(indent + (said if width is None else shortened(said, width - len(indent))), "")])
+            result.append([(indent + about(hit, None if width is None else width - len(indent)), "")])
         result += [[(indent + mark, "yellow")] for mark in marks(hit)]
         if explain:
+            if hit.citation is not None:
+                text = screen.cell(hit.description)
+                result.append([(indent + (text if width is None else shortened(text, width - len(indent))), "italic")])
             result += [[(indent + line, "dim")] for line in reasons(hit)]
         if explain or len(hit.path) > 1:
             result.append([(indent, ""), *path(hit.path)])
     return result
+
+
+def about(hit: Hit, columns: int | None) -> str:
+    """What a memory says, or where a chunk stands, in so many columns; None for any number."""
+    if hit.citation is not None:
+        return cited(hit.citation, columns)
+    said = screen.cell(hit.description or hit.name)
+    return said if columns is None else shortened(said, columns)
+
+
+def cited(citation: Citation, columns: int | None = None) -> str:
+    """A citation; where it is too long, its path is cut in the middle: its ends say more."""
+    text = screen.arrows(screen.cell(str(citation)))
+    if columns is None or screen.width(text) <= columns:
+        return text
+    path = screen.cell(citation.document.removeprefix("document:"))
+    rest = text[len(path) :]
+    room = columns - screen.width(rest) - 3
+    if room < LEAST_PATH or not text.startswith(path):
+        return shortened(text, columns)
+    head = room // 3
+    return f"{path[:head]}...{_end(path[head:], room - head)}{rest}"
+
+
+def _end(text: str, columns: int) -> str:
+    while screen.width(text) > columns:
+        text = text[1:]
+    return text
 
 
 def found(hit: Hit) -> str:
@@ -83,7 +117,8 @@ def marks(hit: Hit) -> list[str]:
     if hit.contradicts:
         said.append(f"contradicts {', '.join(screen.cell(other) for other in hit.contradicts)}")
     if hit.stale:
-        said.append("stale: no longer valid by its valid_to")
+        gone = hit.citation is not None
+        said.append("stale: the document's file is gone" if gone else "stale: no longer valid by its valid_to")
     return said
 
 

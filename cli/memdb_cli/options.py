@@ -76,6 +76,10 @@ Database = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_as_json)]
 
 Memory = Annotated[str, typer.Argument(metavar="MEMORY", help="An id (type/name), a name, an alias or a path.")]
+Shown = Annotated[
+    str, typer.Argument(metavar="HIT", help="A memory (id, name, alias or path), a document or a chunk (id).")
+]
+Document = Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document's id, or the path of its file.")]
 Types = Annotated[
     list[str] | None,
     typer.Option("--type", metavar="TYPE", help="Only this type; repeat for any of several."),

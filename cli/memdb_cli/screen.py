@@ -36,11 +36,21 @@ def is_terminal(stream: TextIO) -> bool:
 
 def dot() -> str:
     """What stands between parts of a line: a raised dot where the console has one."""
+    return " ·" if _has("·") else ","
+
+
+def arrows(text: str) -> str:
+    """A text with the arrows between headings as the console has them."""
+    return text if _has("›") else text.replace("›", ">")
+
+
+def _has(char: str) -> bool:
+    """Whether standard output has a character."""
     try:
-        "·".encode(sys.stdout.encoding or "ascii")
+        char.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
-        return ","
-    return " ·"
+        return False
+    return True
 
 
 def write(text: str) -> None:
@@ -187,24 +197,44 @@ def _columns(char: str) -> int:
 
 Progress = Callable[[str, int, int], None]
 
+FILE_COLUMNS = 40
+"""What a progress bar shows of a path: its end, which changes."""
+
+READING = "reading "
+"""What stands before the name of a file in what the engine says of its work."""
+
+
+def _end(path: str) -> str:
+    return path if len(path) <= FILE_COLUMNS else f"...{path[3 - FILE_COLUMNS :]}"
+
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar on stderr for each kind of work; nothing where stderr is no terminal."""
+    """A progress bar on stderr for each kind of work, with the file that is read; nothing where it is no terminal."""
     if not is_terminal(sys.stderr):
         yield lambda _what, _done, _total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
+    from rich.table import Column
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[file]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+    )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=None)
-            bars.update(tasks[what], completed=done, total=total or None)
+            # The engine names the file that it reads; a bar for each would fill the screen.
+            file = what.removeprefix(READING) if what.startswith(READING) else ""
+            bar = READING.strip() if file else what
+            if bar not in tasks:
+                tasks[bar] = bars.add_task(bar, total=total or None, completed=done, file=_end(cell(file)))
+            bars.update(tasks[bar], completed=done, total=total or None, file=_end(cell(file)))
 
         yield show

@@ -40,6 +40,9 @@ RECALL_CLUSTERS = 2_000
 """A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for
 `sync`."""
 
+RECALL_READS = 1_000_000
+"""Bytes of new and changed documents that a recall reads on its way: a few notes or one report, well below a second."""
+
 RECALL_WAIT = 2.0
 """Seconds that a recall waits for another writer before it answers from the index as it is."""
 
@@ -154,9 +157,7 @@ class Store:
             else [evaluation.question(value, line) for line, value in enumerate(questions, start=1)]
         )
         notes = self._freshen()
-        found = self._run(
-            lambda context: evaluation.evaluate(context, asked, k=k or evaluation.KS, progress=progress)
-        )
+        found = self._run(lambda context: evaluation.evaluate(context, asked, k=k or evaluation.KS, progress=progress))
         found.notes.extend(notes)
         return found
 
@@ -215,10 +216,24 @@ class Store:
         self._freshen(embed=False)
         return self._run(reading.list_documents)
 
+    def find_document(self, document: str) -> str:
+        """The id of a document by id or path. Raises NotFound."""
+        return self._run(lambda context: reading.find_document(context, document))
+
     def chunks(self, document: str) -> Sequence[ChunkListed]:
         """The chunks of a document by id or path. Raises NotFound."""
         self._freshen(embed=False)
         return self._run(lambda context: reading.list_chunks(context, document))
+
+    def show_chunk(self, chunk: str, *, around: int = 1) -> Sequence[ChunkListed]:
+        """A chunk by its id with so many neighbours on each side, in order; empty where there is none."""
+        self._freshen(embed=False)
+        return self._run(lambda context: reading.show_chunk(context, chunk, around=around))
+
+    def open_path(self, document: str) -> Path:
+        """The file of a document by its id alone: its first place that is there. Raises NotFound."""
+        self._freshen(embed=False)
+        return self._run(lambda context: reading.open_path(context, document))
 
     # Writing
 
@@ -244,12 +259,25 @@ class Store:
 
         return self._run(lambda context: saving.save(context, memory, body, **fields))
 
-    def add(self, paths: Sequence[Path | str], *, progress: Progress = silent) -> SyncReport:
-        """Mirror files and folders as documents from now on, and sync. Raises NotFound where a path does not exist."""
+    def add(self, paths: Sequence[Path | str], *, embed: bool = True, progress: Progress = silent) -> SyncReport:
+        """Mirror files and folders as documents from now on, and sync.
+
+        `failed` and `skipped` of the report's documents are those below the paths. Raises NotFound where a path does
+        not exist, and then adds none.
+        """
+        from memdb.domain.history import is_below
         from memdb.services import documents
 
-        self._run(lambda context: documents.add(context, [Path(path) for path in paths]))
-        return self.sync(progress=progress)
+        added = self._run(lambda context: documents.add(context, [Path(path) for path in paths]))
+        report = self.sync(embed=embed, progress=progress)
+
+        def is_added(path: str) -> bool:
+            return any(is_below(path, folder) for folder in added)
+
+        found = report.documents
+        found.failed = [(path, reason) for path, reason in found.failed if is_added(path)]
+        found.skipped = [path for path in found.skipped if is_added(path)]
+        return report
 
     def remove(self, document: str, *, progress: Progress = silent) -> str:
         """Stop mirroring a document, file or folder, and drop its chunks; the file stays. Returns its path."""
@@ -283,6 +311,8 @@ class Store:
         written = settings.read_settings(self.place)
         settings.write_settings(self.place, written | {"model": chosen.card.id if chosen else "off"})
         self._context.set_embedder(None)
+        # Documents are cut by the model's tokens: what is cut anew is not embedded before.
+        self.sync(embed=False)
         return self.reembed(progress=progress) if chosen is not None else 0
 
     def reembed(self, *, progress: Progress = silent) -> int:
@@ -327,14 +357,23 @@ class Store:
         try:
             report = self._run(
                 lambda context: sync.sync(
-                    context, embed=embed, embed_limit=RECALL_EMBEDS, cluster_limit=RECALL_CLUSTERS, wait=RECALL_WAIT
+                    context,
+                    embed=embed,
+                    embed_limit=RECALL_EMBEDS,
+                    cluster_limit=RECALL_CLUSTERS,
+                    read_limit=RECALL_READS,
+                    wait=RECALL_WAIT,
                 )
             )
         except (StoreUnreadable, Refused, NotWritable, Busy) as error:
             return [f"The index was not brought up to the files: {error.message}"]
+        notes = []
+        if report.documents.behind:
+            files_are = "1 document is" if report.documents.behind == 1 else f"{report.documents.behind} documents are"
+            notes.append(f"{files_are} not read yet; `memdb sync` does it.")
         if report.pending and not report.embedder:
-            return [f"{report.pending} memories are not embedded yet; `memdb sync` does it."]
-        return []
+            notes.append(f"{report.pending} memories are not embedded yet; `memdb sync` does it.")
+        return notes
 
 
 __all__ = ["Filters", "Hit", "MemdbError", "Recall", "Store", "files", "open"]

@@ -159,12 +159,13 @@ select node.key, node.kind, route.score, route.trail, coalesce(memory.name, docu
             where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
             order by 1)) as contradicts,
        memory.valid_to, document_node.key as document, chunk.heading_path, chunk.page, chunk.start_line, chunk.end_line,
-       chunk.record_id
+       chunk.record_id, document.state = 'missing' as is_missing
 from route
 join node on node.id = route.node_id
 left join memory on memory.id = node.id
 left join source on source.id = memory.source_id
 left join chunk on chunk.id = node.id
-left join node as document_node on document_node.id = chunk.document_id
+left join document on document.id = chunk.document_id
+left join node as document_node on document_node.id = document.id
 where route.left = 0
 order by round(route.score, 12) desc, node.key;

@@ -1,4 +1,4 @@
-"""recall and cascade: which memories belong in the next prompt, and why."""
+"""recall and cascade: which memories and chunks belong in the next prompt, and why."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ class Format(StrEnum):
     prompt = "prompt"
 
 
+class Kind(StrEnum):
+    """What a recall may answer with."""
+
+    memory = "memory"
+    chunk = "chunk"
+
+
 DATE = "a date as 2026, 2026-05 or 2026-05-01"
 Since = Annotated[
     str | None,
@@ -43,9 +50,10 @@ AsOf = Annotated[
         'memdb recall "which database do we use for staging"',
         'memdb recall "how do we deploy" --type project --since 2026 --explain',
         'memdb recall "style of answers" --format prompt --budget 2000',
+        'memdb recall "how is the database restored" --kind chunk',
         "memdb recall - < question.txt",
         "memdb recall -- -Xmx heap size",
-        exits="0 also when nothing was found (it says why), 2 for a bad date or limit, 3 without a store.",
+        exits="0 also when nothing was found (it says why), 2 for a bad date or limit, 3 without a store or document.",
     )
 )
 def recall(
@@ -58,6 +66,12 @@ def recall(
     tags: Tags = None,
     path: Annotated[
         str | None, typer.Option("--path", metavar="GLOB", help="Only files that match, as 'project/*'.")
+    ] = None,
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="Only memories, or only chunks of documents.", show_default=False)
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option("--document", metavar="ID", help="Only chunks of this document.", show_default=False)
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -81,9 +95,11 @@ def recall(
     from memdb.services.recall import Filters
 
     query = read_question() if question == ["-"] else " ".join(question)
-    filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword)) if wanted]
     with open_store(root, database) as store:
+        within = store.find_document(document) if document is not None else None
+        kinds = (kind.value,) if kind is not None else ()
+        filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, within)
         if sql:
             statement = store.recall_sql(query, limit=limit, filters=filters, hops=hops, arms=arms)
             if as_json:

@@ -14,6 +14,7 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
+    from memdb.services.documents import DocumentReport
     from memdb.services.sync import SyncReport
 
 commands = section()
@@ -85,6 +86,9 @@ def print_report(report: SyncReport) -> None:
     counts = ("added", "changed", "removed", "renamed", "unchanged", "embedded")
     said = [f"{getattr(report, name)} {name}" for name in counts if getattr(report, name)]
     screen.lines([[(", ".join(said) or "The folder has no memories.", "")]])
+    counted = document_counts(report.documents)
+    if counted:
+        screen.lines([[(f"documents: {counted}", "")]])
     if report.problems:
         screen.lines([[("", "")], [(f"{screen.counted(len(report.problems), 'problem')}:", "bold yellow")]])
         for problem in report.problems:
@@ -94,7 +98,22 @@ def print_report(report: SyncReport) -> None:
         screen.note(f"note: {len(report.ignored)} other files or folders left out; --json lists them.")
     if report.pending:
         why = f": {report.embedder}" if report.embedder else "; `memdb reembed` does it."
-        screen.note(f"note: {screen.counted(report.pending, 'memory', 'memories')} not embedded{why}")
+        screen.note(f"note: {screen.counted(report.pending, 'text')} not embedded{why}")
+
+
+def document_counts(report: DocumentReport) -> str:
+    """What became of documents, in a line; empty where there are none."""
+    counts = ("added", "changed", "moved", "removed", "missing", "unchanged")
+    said = [f"{getattr(report, name)} {name}" for name in counts if getattr(report, name)]
+    if report.chunks:
+        said.append(f"{screen.counted(report.chunks, 'chunk')} written")
+    if report.behind:
+        said.append(f"{report.behind} not read yet")
+    if report.failed:
+        said.append(f"{len(report.failed)} failed")
+    if report.skipped:
+        said.append(f"{len(report.skipped)} of no format that memdb reads")
+    return ", ".join(said)
 
 
 @commands.command(
@@ -124,5 +143,5 @@ def reembed(root: Root = None, database: Database = None, as_json: AsJson = Fals
         if as_json:
             screen.as_json({"embedded": embedded, "pending": stats["pending"], "model": stats["model"]})
             return
-        waiting = screen.counted(stats["pending"], "memory", "memories")
+        waiting = screen.counted(stats["pending"], "text")
         screen.lines([[(f"{screen.counted(embedded, 'text')} embedded, {waiting} waiting.", "")]])

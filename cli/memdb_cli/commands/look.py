@@ -11,12 +11,14 @@ import typer
 from memdb.errors import NotFound, Refused, UsageError
 from memdb_cli import screen
 from memdb_cli.app import section
-from memdb_cli.options import AsJson, Database, Memory, Root, Tags, Types, notes
+from memdb_cli.options import AsJson, Database, Memory, Root, Shown, Tags, Types, notes
+from memdb_cli.passages import Around, find_passage, print_chunk, print_document
 from memdb_cli.session import open_bytes, open_store
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.reading import PastText, Shown, Written
+    from memdb.services.reading import PastText, Written
+    from memdb.services.reading import Shown as ShownMemory
 
 commands = section()
 
@@ -25,30 +27,54 @@ commands = section()
     epilog=notes(
         "memdb show feedback/prefers-tables",
         "memdb show prefers-tables --raw > copy.md",
-        exits="2 when a name means several memories, 3 for no such memory, 4 for a credential with --raw.",
+        "memdb show document:docs/guide.md",
+        "memdb show document:docs/guide.md#3 --around 2",
+        exits="2 when a name means several memories, 3 for no such thing, 4 for a credential with --raw.",
     )
 )
 def show(
-    memory: Memory,
-    raw: Annotated[bool, typer.Option("--raw", help="Print the bytes of the file.")] = False,
+    hit: Shown,
+    *,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the bytes of a memory's file.")] = False,
+    around: Annotated[
+        int, typer.Option("--around", metavar="N", help="Chunks shown before and after a chunk.", min=0)
+    ] = 1,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one memory with its tags, links and marks. Hidden characters are shown, credentials are not."""
+    """Show one memory, document or chunk with all that is around it.
+
+    A memory with its tags, links and marks; a document with its outline; a chunk with its citation and its neighbours.
+    Hidden characters are shown, credentials are not.
+    """
     if raw and as_json:
         raise UsageError("--raw prints bytes, --json prints JSON.", hint="Leave one of them out.")
     with open_store(root, database) as store:
-        shown = store.show(memory)
-        if raw:
-            screen.write_bytes(open_bytes(store, shown.file))
-        elif as_json:
-            screen.as_json(asdict(shown))
+        found = find_passage(store, hit, around)
+        if found is None:
+            _show_memory(store, hit, raw, as_json)
+        elif raw:
+            raise UsageError(
+                "--raw prints the file of a memory.", hint="`memdb open ID --print` prints a document's path."
+            )
+        elif isinstance(found, Around):
+            print_chunk(found, as_json)
         else:
-            _print_memory(shown)
+            print_document(store, found, as_json)
 
 
-def _print_memory(shown: Shown) -> None:
+def _show_memory(store: Store, memory: str, raw: bool, as_json: bool) -> None:
+    shown = store.show(memory)
+    if raw:
+        screen.write_bytes(open_bytes(store, shown.file))
+    elif as_json:
+        screen.as_json(asdict(shown))
+    else:
+        _print_memory(shown)
+
+
+def _print_memory(shown: ShownMemory) -> None:
     links = [
         screen.cell(link.id or f"[[{link.target}]] ({link.status})")
         for link in shown.links

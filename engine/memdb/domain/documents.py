@@ -5,21 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 
-from memdb.base import secrets
+from memdb.base import files, secrets
 from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, is_memory_file, storable
 from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
 from memdb.domain import chunking, extractors
 from memdb.domain.extractors import Block
-from memdb.errors import StoreUnreadable
 
 SEPARATOR = " › "
 """Between the headings of a citation, outermost first."""
+
+RECORD_ID_CHARACTERS = 200
+"""Of a record's own id, so many characters become part of its chunk's: the ids that people write are shorter."""
+
+MARK = "\ufdd0"
+"""Stands before what was redacted until the text is cut: a character that Unicode keeps for a program's own use."""
+
+GONE = "what was added is not there; its documents are kept as they were"
+UNLISTED = "the folder cannot be read; its documents are kept as they were"
 
 OffsetsOf = Callable[[str], Sequence[tuple[int, int]]]
 
@@ -76,58 +85,124 @@ class Read:
 
 
 def stored_path(path: Path, root: Path) -> str:
-    """A path as the store writes it: relative inside the root, else absolute, with "/"."""
+    """A path as the store writes it: relative inside the root, which is itself empty, else absolute, with "/"."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (a link is added as what it is called)
     inside = whole.is_relative_to(root)
-    return storable((whole.relative_to(root) if inside else whole).as_posix())
+    stored = storable((whole.relative_to(root) if inside else whole).as_posix())
+    return "" if stored == "." else stored
 
 
 def real_path(stored: str, root: Path) -> Path:
     """The path of a stored one."""
-    return root / stored
+    return root / files.real_path(stored)
 
 
-def walk(added: Path, root: Path, excluded: Callable[[str], bool]) -> Iterator[DocumentFile]:
+def key(path: str) -> str:
+    """The id of the document at a stored path; the characters that mean something in ids and paths are `%`-escaped.
+
+    What follows a `#` in an id is a chunk's, so that no document has the id of another one's chunk.
+    """
+    escaped = re.sub(r"%(?=0[9AD]|2[35])|[#\t\n\r]", lambda found: f"%{ord(found[0]):02X}", path)
+    return f"document:{escaped}"
+
+
+def chunk_keys(document: str, chunks: Iterable[tuple[int, str | None]]) -> list[str]:
+    """The ids of a document's chunks, each given as (ordinal, id of its record): the record's, else the place."""
+    used: set[str] = set()
+    keys = []
+    for ordinal, record_id in chunks:
+        name = f"{document}#{' '.join(record_id.split())[:RECORD_ID_CHARACTERS] if record_id else ordinal + 1}"
+        if name in used:
+            name = f"{name}~{ordinal + 1}"
+        while name in used:
+            name += "~"
+        used.add(name)
+        keys.append(name)
+    return keys
+
+
+def walk(
+    added: Path, root: Path, excluded: Callable[[str], bool], problems: list[tuple[str, str]]
+) -> Iterator[DocumentFile]:
     """The files of an added file or folder, in a fixed order; memories of the store and hidden folders are left out.
 
-    Raises StoreUnreadable when the added path itself cannot be listed.
+    Folders that cannot be listed come to `problems` with the reason, the added path itself also where it is gone.
     """
-    if added.is_file():
-        yield from _file(added, root, excluded)
-        return
-    if not added.exists():
-        return
-
-    def complain(error: OSError) -> None:
-        if Path(error.filename or "") == added:
-            raise StoreUnreadable(f"The folder {added} cannot be read: {error.strerror}.") from error
-
-    for folder, folders, names in os.walk(added, onerror=complain):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in SKIPPED_FOLDERS and name != FOLDER and (not name.startswith(".") or name == AGENT_FOLDER)
-        )
-        for name in sorted(names):
-            if not name.startswith((".", "~")) and not name.lower().endswith(TEMPORARY_SUFFIXES):
-                yield from _file(Path(folder) / name, root, excluded)
-
-
-def _file(file: Path, root: Path, excluded: Callable[[str], bool]) -> Iterator[DocumentFile]:
-    path = stored_path(file, root)
-    if excluded(path) or (file.is_relative_to(root) and is_memory_file(file.name)):
-        return
     try:
-        status = file.stat()
-    except OSError:
-        return  # gone while the walk ran
-    if stat.S_ISREG(status.st_mode):
-        yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, file)
+        is_folder = stat.S_ISDIR(added.stat().st_mode)
+    except OSError as error:
+        problems.append((stored_path(added, root), f"{GONE}: {error.strerror}"))
+        return
+    if not is_folder:
+        yield from _files(added.parent, root, excluded, [added.name], problems)
+        return
+    pending = [added]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        except OSError as error:
+            # A folder that went away while the walk ran is no problem; the added one is.
+            if folder == added or not isinstance(error, FileNotFoundError):
+                problems.append((stored_path(folder, root), f"{UNLISTED}: {error.strerror}"))
+            continue
+        yield from _files(
+            folder, root, excluded, [name for name, is_dir in found if not is_dir and _is_kept(name)], problems
+        )
+        pending.extend(folder / name for name, is_dir in reversed(found) if is_dir and _is_entered(name))
 
 
-def is_readable_kind(file: Path) -> bool:
+def _is_kept(name: str) -> bool:
+    return not name.startswith((".", "~")) and not name.lower().endswith(TEMPORARY_SUFFIXES)
+
+
+def _is_entered(name: str) -> bool:
+    return name not in SKIPPED_FOLDERS and name != FOLDER and (not name.startswith(".") or name == AGENT_FOLDER)
+
+
+def _files(
+    folder: Path, root: Path, excluded: Callable[[str], bool], names: list[str], problems: list[tuple[str, str]]
+) -> Iterator[DocumentFile]:
+    inside = folder.is_relative_to(root)
+    at = stored_path(folder, root)
+    prefix = at.rstrip("/") + "/" if at else ""
+    for name in names:
+        path = prefix + storable(name)
+        if excluded(path) or (inside and is_memory_file(name)):
+            continue
+        real = folder / name
+        try:
+            status = real.stat()
+        except FileNotFoundError:
+            continue  # gone while the walk ran, or a link to nothing
+        except OSError as error:
+            problems.append((path, f"cannot be read: {error.strerror}"))
+            continue
+        if stat.S_ISREG(status.st_mode):
+            yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, real)
+
+
+def is_readable_kind(name: str) -> bool:
     """Whether a name is that of a format that memdb reads; other files of a folder are passed over."""
-    return any(file.suffix.lower() in extractor.suffixes for extractor in extractors.EXTRACTORS)
+    return PurePath(name).suffix.lower() in READABLE
+
+
+READABLE = frozenset(suffix for extractor in extractors.EXTRACTORS for suffix in extractor.suffixes)
+"""The extensions that are read."""
+
+
+def versions() -> set[str]:
+    """The names of all extractors with their versions."""
+    return {f"{extractor.name} {extractor.version}" for extractor in extractors.EXTRACTORS}
+
+
+def abilities() -> str:
+    """What decides whether a file can be read: the extractors and the libraries that are installed for them."""
+    import importlib.util  # noqa: PLC0415
+
+    found = [name for name in ("mammoth", "pypdfium2", "selectolax") if importlib.util.find_spec(name) is not None]
+    return ", ".join([*sorted(versions()), *found])
 
 
 def digest(file: Path) -> str:
@@ -146,30 +221,33 @@ def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf) -> 
     def prefix_of(block: Block) -> str:
         return _prefix(block.title or found.title, block.heading_path)
 
+    blocks = (_without_secrets(block, max_tokens) for block in found.blocks)
     passages = []
-    for chunk in chunking.chunks(found.blocks, max_tokens=max_tokens, offsets_of=offsets_of, prefix_of=prefix_of):
+    for chunk in chunking.chunks(blocks, max_tokens=max_tokens, offsets_of=offsets_of, prefix_of=prefix_of):
+        raw = _prefix(chunk.title or found.title, chunk.heading_path)
         text = plain(chunk.text)
-        secret = secrets.find_secrets(text)
-        title = plain(chunk.title) if chunk.title else None
-        headings = tuple(plain(heading) for heading in chunk.heading_path)
+        whole = f"{raw}\n{chunk.record_id or ''}\n{text}"
+        secret = next((found.category for found in secrets.find_secrets(whole)), None)
+        if MARK in text:
+            secret, text = secret or text.partition(MARK)[2].partition("]")[0].partition(" ")[2], text.replace(MARK, "")
         passages.append(
             Passage(
-                chunk.ordinal,
-                headings,
-                secrets.redact(_prefix(title or found.title, headings)),
-                secrets.redact(text) if secret else text,
-                chunk.page,
-                chunk.start_line,
-                chunk.end_line,
-                chunk.record_id,
-                title,
-                chunk.created,
-                chunk.joins_next,
-                secret[0].category if secret else None,
+                ordinal=chunk.ordinal,
+                heading_path=tuple(shown(heading) for heading in chunk.heading_path),
+                prefix=secrets.redact(raw) if secret else raw,
+                text=secrets.redact(text) if secret else text,
+                page=chunk.page,
+                start_line=chunk.start_line,
+                end_line=chunk.end_line,
+                record_id=shown(chunk.record_id) if chunk.record_id else None,
+                title=shown(chunk.title) if chunk.title else None,
+                created=plain(chunk.created) if chunk.created else None,
+                joins_next=chunk.joins_next,
+                secret=secret,
             )
         )
     notes = [
-        *found.warnings,
+        *map(shown, found.warnings),
         *(
             f"chunk {passage.ordinal + 1} looks like a credential ({passage.secret}): redacted and not embedded"
             for passage in passages
@@ -177,8 +255,27 @@ def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf) -> 
         ),
     ]
     name = f"{extractor.name} {extractor.version}"
-    title = plain(found.title) if found.title else None
-    return Read(sha256, found.format, name, title, found.created, tuple(passages), tuple(notes))
+    title = shown(found.title) if found.title else None
+    created = plain(found.created) if found.created else None
+    return Read(sha256, found.format, name, title, created, tuple(passages), tuple(notes))
+
+
+def shown(text: str) -> str:
+    """A title, heading or note as it may be stored."""
+    return secrets.redact(plain(text))
+
+
+def _without_secrets(block: Block, max_tokens: int) -> Block:
+    """A block that will be cut, without its credentials: half of one is not known as one. Lines stay where they are."""
+    if len(block.text) <= max_tokens:
+        return block
+    parts, position = [], 0
+    text = plain(block.text)
+    for secret in secrets.find_secrets(text):
+        lines = "\n" * text.count("\n", secret.start, secret.end)
+        parts += [text[position : secret.start], f"{MARK}[redacted: {secret.category}]{lines}"]
+        position = secret.end
+    return replace(block, text="".join([*parts, text[position:]])) if parts else block
 
 
 def _prefix(title: str | None, headings: Sequence[str]) -> str:

@@ -67,8 +67,15 @@ def remove_record(path: str) -> Record:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
-    return folder in {path, ""} or path.startswith(folder.rstrip("/") + "/")
+    """Whether a path is a folder or lies in it; the empty path is the root."""
+    if not folder:
+        return not is_outside(path)
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def is_outside(path: str) -> bool:
+    """Whether a stored path is absolute, and so outside of the root; on Windows it begins with a drive or `//`."""
+    return path.startswith("/") or path[1:3] == ":/"
 
 
 def with_addition(additions: Mapping[str, bool], record: Record) -> dict[str, bool]:

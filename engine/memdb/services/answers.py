@@ -73,7 +73,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer; `score` is 0 to 1, `path` leads from the seed to it."""
+    """One answer; `score` is 0 to 1, `path` leads from the seed to it.
+
+    `stale` is true of a memory whose validity is over, and of a chunk whose document's file is gone.
+    """
 
     id: str
     kind: str

@@ -30,6 +30,7 @@ class Context:
         self.place = place
         self.journal = Journal(place.journal, settings.writer_id(place))
         self.damage: str | None = None
+        self.broken_tokenizer: str | None = None  # the model whose tokenizer turned out not to work
         self._embedder = embedder
         self._database: Database | None = None
         self._identity: tuple[int, int] | None = None
@@ -97,8 +98,14 @@ class Context:
             # A process that was killed between journal and database left records that only a replay shows.
             self.replay_journal()
             return
+        additions = None
         for record in stamped:
-            self._apply(record)
+            if record["kind"] in ("add", "remove"):
+                additions = history.with_addition(self._additions() if additions is None else additions, record)
+            else:
+                self._apply(record)
+        if additions is not None:
+            set_additions(self.database, additions)
         self.set_journal_state(self.journal.state())
 
     def _apply(self, record: Record) -> None:
@@ -116,11 +123,11 @@ class Context:
                 anchors.pop(key, None)
             anchors.update(record["set"])
             self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
-        elif record["kind"] in ("add", "remove"):
-            additions = {path: bool(excluded) for path, excluded in self.database.rows("select * from addition")}
-            set_additions(self.database, history.with_addition(additions, record))
         else:
             insert_past(self.database, history.replay([record]))
+
+    def _additions(self) -> dict[str, bool]:
+        return {path: bool(excluded) for path, excluded in self.database.rows("select * from addition")}
 
     def journal_is_ahead(self) -> bool:
         """Whether the journal has more, or other, lines than the tables show."""

@@ -23,9 +23,10 @@ CONTENT = {
     "problem": "select path, line, code, reason from problem",
     "node": f"select kind, key, label from node where kind <> 'cluster' and id not in ({LENT})",
     "addition": "select path, excluded from addition",
-    "place": "select path, node.key, size, sha256, place.state from place left join node on node.id = document_id"
+    "place": "select path, case place.state when 'seen' then node.key end, size, sha256, place.state from place"
+    " left join node on node.id = document_id"
     " where place.state <> 'missing'",
-    "document": "select node.key, sha256, suffix, format, title, created, extractor, notes, state from document"
+    "document": "select node.key, sha256, suffix, format, title, created, extractor, cutter, notes, state from document"
     " join node using (id) where state <> 'missing'",
     "chunk": "select node.key, ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title,"
     " created,"

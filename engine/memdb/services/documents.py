@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from memdb.base import files
 from memdb.base.storage import Database
 from memdb.domain import documents, history
-from memdb.domain.documents import DocumentFile, Passage, Read
-from memdb.domain.extractors import EXTRACTORS, CannotExtract
+from memdb.domain.documents import DocumentFile, OffsetsOf, Read
+from memdb.domain.extractors import CannotExtract
 from memdb.errors import ModelUnavailable, NotFound
+from memdb.services import document_rows as rows
 from memdb.services.context import Context, Progress, silent
-from memdb.services.indexing import change_edges, drop_passages, index_words, unindex_words
 
 RACY_NS = 2_000_000_000
 """A file changed this recently may change again unseen, as in `sync`."""
@@ -24,10 +24,20 @@ RACY_NS = 2_000_000_000
 ESTIMATED_TOKENS = 254
 """The window without a tokenizer: that of the bundled model, in estimated tokens, which are rather too many."""
 
+ESTIMATE = "estimate"
+"""What a document's `cutter` is where tokens were estimated."""
+
+TOUCHED_SHARE = 32
+"""To see that a file has the bytes that it had costs about so many times less than to read and cut it."""
+
 
 @dataclass(slots=True)
 class DocumentReport:
-    """What became of the files: each counts once; `failed` are those with a reason, `skipped` of no known format."""
+    """What became of the files, each of which counts once.
+
+    `failed` has those that stand with a reason, `skipped` those of no known format, `behind` counts those that a limit
+    left for later.
+    """
 
     added: int = 0
     changed: int = 0
@@ -36,19 +46,45 @@ class DocumentReport:
     missing: int = 0
     removed: int = 0
     chunks: int = 0
+    behind: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
+class Known(NamedTuple):
+    """What the index has of a place."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    sha256: str
+    state: str
+    document: int | None
+    extractor: str | None
+    cutter: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The files that need a look, and the places that are gone or no longer wanted."""
+    """The files that need a look, the places that are gone or no longer wanted, and the folders that cannot be read."""
 
+    known: dict[str, Known]
     suspects: list[DocumentFile]
     unchanged: int
     missing: list[str]
     unwanted: list[str]
     skipped: list[str]
+    problems: list[tuple[str, str]]
+    is_behind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A file as it was seen: its sha256, or why it cannot be read."""
+
+    file: DocumentFile
+    sha256: str
+    unread: str | None = None
 
 
 def add(context: Context, paths: list[Path]) -> list[str]:
@@ -61,335 +97,372 @@ def add(context: Context, paths: list[Path]) -> list[str]:
         stored.append(documents.stored_path(whole, context.place.root))
     with files.writer(context.place), context.database.write():
         known = {path for path, excluded in context.database.rows("select * from addition") if not excluded}
-        context.append(*(history.add_record(path) for path in stored if path not in known))
+        excluded = [path for path, out in context.database.rows("select * from addition") if out]
+        # Added once more, a folder takes back what was taken out of it.
+        fresh = [
+            path
+            for path in dict.fromkeys(stored)
+            if path not in known or any(history.is_below(other, path) for other in excluded)
+        ]
+        context.append(*(history.add_record(path) for path in fresh))
     return stored
 
 
 def remove(context: Context, written: str) -> str:
-    """Stop mirroring a document, file or folder, and drop its chunks. Raises NotFound."""
+    """Stop mirroring a document (by id, with all its places), file or folder, and drop its chunks. Raises NotFound."""
     database = context.database
-    path = database.value(
-        "select min(place.path) from place join node on node.id = document_id where node.key = ?", (written,)
+    by_id = database.rows(
+        "select path from place join node on node.id = document_id where node.key = ? order by path", (written,)
     )
-    path = path or documents.stored_path(Path(written).expanduser(), context.place.root)
-    known = database.rows("select path from place union select path from addition")
-    if not any(history.is_below(other, path) for (other,) in known):
-        raise NotFound(f"{written} is no document and nothing that was added.", hint="`memdb documents` lists them.")
+    paths = [path for (path,) in by_id] or [documents.stored_path(Path(written).expanduser(), context.place.root)]
     with files.writer(context.place), database.write():
-        context.append(history.remove_record(path))
-    return str(path)
+        known = database.rows("select path, document_id from place")
+        gone = [row for row in known if any(history.is_below(row[0], path) for path in paths)]
+        added = [path for (path,) in database.rows("select path from addition")]
+        if not gone and not any(history.is_below(other, path) for other in added for path in paths):
+            raise NotFound(
+                f"{written} is no document and nothing that was added.", hint="`memdb documents` lists them."
+            )
+        context.append(*(history.remove_record(path) for path in paths))
+        for path, _ in gone:
+            rows.leave(database, path)
+        rows.settle(database, (document for _, document in gone))
+        # The words of what is no longer mirrored leave the file as well, at the next sync.
+        database.set_meta("scrub", "1")
+    return str(paths[0])
 
 
 def scan(context: Context) -> Scan:
     """Compare the files below what was added with the places; reads no file."""
     database, root = context.database, context.place.root
-    rows = database.rows("select path, excluded from addition order by path")
-    if not rows and database.value("select 1 from place") is None:
-        return Scan([], 0, [], [], [])
-    added = [path for path, excluded in rows if not excluded]
-    out = [path for path, excluded in rows if excluded]
-
-    def excluded(path: str) -> bool:
-        return any(history.is_below(path, other) for other in out)
-
-    known = {path: stamp for path, *stamp in database.rows("select path, size, mtime_ns, ctime_ns, state from place")}
-    outdated = _outdated(database)
+    with database.read():
+        additions = database.rows("select path, excluded from addition order by path")
+        known = {
+            path: Known(*rest)
+            for path, *rest in database.rows(
+                "select path, size, mtime_ns, ctime_ns, place.sha256, place.state, document_id, extractor, cutter"
+                " from place left join document on document.id = document_id"
+            )
+        }
+        stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
+    if not additions and not known and not stood:
+        return Scan({}, [], 0, [], [], [], [], is_behind=False)
+    added = [path for path, excluded in additions if not excluded]
+    excluded = _below([path for path, excluded in additions if excluded], root)
+    wanted = _below(added, root)
+    outdated = _outdated(context, known)
+    problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     suspects, skipped, unchanged = [], [], 0
     for path in added:
         whole = documents.real_path(path, root)
-        for file in documents.walk(whole, root, excluded):
+        for file in documents.walk(whole, root, excluded, problems):
             if file.path in seen:
                 continue
-            seen.add(file.path)
-            if file.real != whole and not documents.is_readable_kind(file.real):
+            if file.real != whole and not documents.is_readable_kind(file.real.name):
                 skipped.append(file.path)
-                seen.discard(file.path)
-            elif file.path in outdated or _differs(file, known.get(file.path)):
+                continue
+            seen.add(file.path)
+            if file.path in outdated or _differs(file, known.get(file.path)):
                 suspects.append(file)
             else:
                 unchanged += 1
-    gone = known.keys() - seen
-    unwanted = sorted(path for path in gone if excluded(path) or not any(history.is_below(path, a) for a in added))
-    missing = sorted(path for path in gone if path not in unwanted and known[path][3] != "missing")
-    return Scan(suspects, unchanged, missing, unwanted, skipped)
+    gone = sorted(known.keys() - seen)
+    unwanted = [path for path in gone if excluded(path) or not wanted(path)]
+    missing = sorted({path for path in gone if known[path].state != "missing"} - set(unwanted))
+    problems.sort()
+    is_behind = bool(unwanted or missing or problems != stood)
+    return Scan(known, suspects, unchanged, missing, unwanted, skipped, problems, is_behind)
 
 
-def _differs(file: DocumentFile, stamp: list[Any] | None) -> bool:
-    return stamp is None or stamp[3] == "missing" or stamp[:3] != [file.size, file.mtime_ns, file.ctime_ns]
+def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:
+    """Whether a path lies in any of some folders; the root may itself lie in one."""
+    whole = {documents.real_path(folder, root).as_posix().rstrip("/") for folder in folders}
+    base = root.as_posix().rstrip("/") + "/"
+
+    def lies_below(path: str) -> bool:
+        if not whole:
+            return False
+        at = path if history.is_outside(path) else (base + path).rstrip("/")
+        while at not in whole:
+            at, slash, _ = at.rpartition("/")
+            if not slash:
+                return "" in whole
+        return True
+
+    return lies_below
 
 
-def _versions() -> set[str]:
-    return {f"{extractor.name} {extractor.version}" for extractor in EXTRACTORS}
+def _differs(file: DocumentFile, known: Known | None) -> bool:
+    if known is None or known.state == "missing":
+        return True
+    return (known.size, known.mtime_ns, known.ctime_ns) != (file.size, file.mtime_ns, file.ctime_ns)
 
 
-def _outdated(database: Database) -> set[str]:
-    """The paths of documents that another version of their extractor has read."""
-    current = _versions()
-    return {
-        path
-        for path, extractor in database.rows(
-            "select path, extractor from place join document on document.id = document_id"
-        )
-        if extractor not in current
-    }
+def _outdated(context: Context, known: dict[str, Known]) -> set[str]:
+    """The places of documents that another version of their extractor has read, or another model's tokens have cut.
+
+    Also those of files that could not be read, once there are other extractors or libraries.
+    """
+    versions, cutter = documents.versions(), _cutter(context)
+    old = (
+        {
+            path
+            for path, place in known.items()
+            if place.extractor is not None and (place.extractor not in versions or place.cutter not in (cutter, None))
+        }
+        if cutter
+        else {path for path, place in known.items() if place.extractor not in (None, *versions)}
+    )
+    errors = {path for path, place in known.items() if place.state == "error"}
+    if errors and context.database.meta("abilities") != documents.abilities():
+        old |= errors
+    return old
 
 
-def sync(context: Context, *, wait: float = files.LOCK_SECONDS, progress: Progress = silent) -> DocumentReport:
-    """Bring the documents up to their files. One bad file never stops the rest; each is whole or as it was."""
-    first = scan(context)
-    report = DocumentReport(unchanged=first.unchanged, skipped=first.skipped)
-    if first.suspects or first.missing or first.unwanted:
-        with files.writer(context.place, wait):
-            found = scan(context)
-            _apply(context, found, report, progress)
+def _cutter(context: Context) -> str | None:
+    """The model whose tokens count, or None where there is none: what a model has cut stays as it is then."""
+    status = context.embedder.status
+    return None if status.state == "off" or status.identity == context.broken_tokenizer else status.identity
+
+
+def sync(
+    context: Context,
+    *,
+    wait: float = files.LOCK_SECONDS,
+    read_limit: int | None = None,
+    progress: Progress = silent,
+) -> DocumentReport:
+    """Bring the documents up to their files. One bad file never stops the rest; each is whole or as it was.
+
+    Other writers wait for one file at most. `read_limit` bounds how many bytes are read now. Raises Busy, NotWritable.
+    """
+    found = scan(context)
+    if found.is_behind:
+        with files.writer(context.place, wait), context.database.write():
+            found = scan(context)  # another process may have synced while this one waited
+            _mark(context.database, found)
+    report = DocumentReport(unchanged=found.unchanged, skipped=found.skipped)
+    report.removed, report.missing = len(found.unwanted), len(found.missing)
+    suspects = found.suspects if read_limit is None else _affordable(found, read_limit)
+    report.behind = len(found.suspects) - len(suspects)
+    if suspects:
+        _mirror(context, suspects, report, wait, progress)
+    if not report.behind and any(place.state == "error" for place in found.known.values()):
+        _note_abilities(context, wait)
     report.failed = [
         (path, reason)
         for path, reason in context.database.rows(
-            "select path, reason from problem where code = 'document' order by path, reason"
+            "select path, reason from problem where code in ('document', 'addition') order by path, reason"
         )
     ]
     return report
 
 
-def _apply(context: Context, found: Scan, report: DocumentReport, progress: Progress) -> None:
-    database = context.database
-    report.unchanged = found.unchanged
-    with database.write():
-        touched = {
-            document
-            for path in (*found.unwanted, *found.missing)
-            if (document := database.value("select document_id from place where path = ?", (path,))) is not None
-        }
-        for path in found.unwanted:
-            _leave(database, path)
-        for path in found.missing:
-            database.connection.execute("update place set state = 'missing' where path = ?", (path,))
-        _settle(database, touched)
-    report.removed, report.missing = len(found.unwanted), len(found.missing)
-    for done, file in enumerate(found.suspects, start=1):
-        progress(f"reading {file.path}", done, len(found.suspects))
-        _mirror(context, file, report)
+def _affordable(found: Scan, limit: int) -> list[DocumentFile]:
+    chosen, bytes_read = [], 0
+    for file in found.suspects:
+        place = found.known.get(file.path)
+        is_young = place is not None and place.mtime_ns < 0 and place.size == file.size
+        bytes_read += file.size // TOUCHED_SHARE if is_young else file.size
+        if bytes_read > limit:
+            break
+        chosen.append(file)
+    return chosen
 
 
-def _mirror(context: Context, file: DocumentFile, report: DocumentReport) -> None:
-    """Read one file and put it in, in one transaction."""
-    database = context.database
+def _note_abilities(context: Context, wait: float) -> None:
+    now = documents.abilities()
+    if context.database.meta("abilities") != now:
+        with files.writer(context.place, wait), context.database.write():
+            context.database.set_meta("abilities", now)
+
+
+def _mark(database: Database, found: Scan) -> None:
+    """Forget the places that are not wanted, mark those that are missing, and list the folders that cannot be read."""
+    run = database.connection.execute
+    touched = [found.known[path].document for path in (*found.unwanted, *found.missing)]
+    for path in found.unwanted:
+        rows.leave(database, path)
+    for path in found.missing:
+        run("delete from problem where path = ? and code = 'document'", (path,))
+        if found.known[path].document is None:
+            rows.leave(database, path)
+        else:
+            run("update place set state = 'missing' where path = ?", (path,))
+    rows.settle(database, touched)
+    run("delete from problem where code = 'addition'")
+    database.connection.executemany(
+        "insert into problem (path, line, code, reason) values (?, null, 'addition', ?)", found.problems
+    )
+
+
+def _mirror(
+    context: Context, suspects: list[DocumentFile], report: DocumentReport, wait: float, progress: Progress
+) -> None:
+    """Look at all files, let those that were seen under another name take their places, then read the others.
+
+    In this order a document whose file changed names with another's, or moved on before a new one took its name, stays
+    the same document.
+    """
+    looks = []
+    for done, file in enumerate(suspects, start=1):
+        looks.append(_look(file))
+        if len(suspects) > 1:
+            progress("looking at files", done, len(suspects))
+    with _writing(context, wait) as database:
+        unknown, touched = [], []
+        for look in looks:
+            document = None if look.unread else _current(context, look)
+            if document is None:
+                unknown.append(look)
+            else:
+                touched += _take(database, look, document, report)
+        rows.settle(database, touched)
+    for done, look in enumerate(unknown, start=1):
+        progress(f"reading {look.file.path}", done - 1, len(unknown))
+        _read_in(context, look, report, wait)
+    if unknown:
+        progress("reading", len(unknown), len(unknown))
+
+
+@contextmanager
+def _writing(context: Context, wait: float) -> Iterator[Database]:
+    with files.writer(context.place, wait), context.database.write():
+        yield context.database
+
+
+def _look(file: DocumentFile) -> Look:
     try:
-        sha256 = documents.digest(file.real)
-        before = database.connection.execute(
-            "select place.sha256, document_id, document.extractor from place"
-            " left join document on document.id = document_id where path = ?",
-            (file.path,),
-        ).fetchone()
-        suffix = file.real.suffix.lower()
-        same = database.value("select id from document where sha256 = ? and suffix = ?", (sha256, suffix))
-        # A file that was seen under another name, or only touched, is not read again.
-        outdated = before is not None and before[1] == same and before[2] not in _versions()
-        content = None if same is not None and not outdated else _read(context, file, sha256)
-        problem = None
-    except (CannotExtract, OSError) as error:
-        sha256, before, same, content = "", None, None, None
-        problem = error.message if isinstance(error, CannotExtract) else f"cannot be read: {error.strerror}"
-    with database.write() as connection:
-        connection.execute("delete from problem where path = ? and code = 'document'", (file.path,))
-        if problem is not None:
-            connection.execute(
-                "insert into problem (path, line, code, reason) values (?, null, 'document', ?)", (file.path, problem)
-            )
-            held = database.value("select document_id from place where path = ?", (file.path,))
-            _take_place(database, file, None, "", "error")
-            _settle(database, {held} if held is not None else set())
-            return
+        return Look(file, documents.digest(file.real))
+    except OSError as error:
+        return Look(file, "", f"cannot be read: {error.strerror}")
+
+
+def _same(database: Database, look: Look) -> int | None:
+    found = database.value(
+        "select id from document where sha256 = ? and suffix = ?", (look.sha256, look.file.real.suffix.lower())
+    )
+    return None if found is None else int(found)
+
+
+def _current(context: Context, look: Look) -> int | None:
+    """The document with these bytes, unless it has to be cut anew."""
+    same = _same(context.database, look)
+    if same is None:
+        return None
+    extractor, cutter = context.database.rows("select extractor, cutter from document where id = ?", (same,))[0]
+    now = _cutter(context)
+    return same if extractor in documents.versions() and (now is None or now == cutter) else None
+
+
+def _read_in(context: Context, look: Look, report: DocumentReport, wait: float) -> None:
+    """Read one file, outside of any transaction, and put it in whole."""
+    content, cutter, problem = None, "", look.unread
+    if problem is not None and _stands(context.database, look):
+        return
+    if problem is None:
+        try:
+            content, cutter = _read(context, look)
+        except CannotExtract as error:
+            problem = error.message
+        except OSError as error:
+            look, problem = Look(look.file, "", str(error.strerror)), f"cannot be read: {error.strerror}"
+    with _writing(context, wait) as database:
         if content is None:
-            document = int(same)
-        else:
-            target = int(same) if same is not None else _document_for(database, before)
-            document = _write(database, target, content, suffix)
+            _fail(database, look, str(problem))
+            return
+        # Another process, or an identical file before this one, may have put it in meanwhile.
+        document = _current(context, look)
+        if document is None:
+            same = _same(database, look)
+            target = same if same is not None else _document_for(database, look.file.path)
+            document = rows.write(database, target, content, look.file.real.suffix.lower(), cutter)
             report.chunks += len(content.passages)
-        if before is None or before[1] is None:
-            report.added += 1
-        elif before[0] == sha256:
-            report.unchanged += 1
-        else:
-            report.changed += 1
-        _take_place(database, file, document, sha256, "seen")
-        _settle(database, {document, *([before[1]] if before is not None and before[1] is not None else [])})
+        rows.settle(database, _take(database, look, document, report))
 
 
-def _read(context: Context, file: DocumentFile, sha256: str) -> Read:
+def _read(context: Context, look: Look) -> tuple[Read, str]:
+    """The file as read, and by whose tokens it was cut."""
+    cutter, max_tokens, offsets_of = ESTIMATE, ESTIMATED_TOKENS, _estimate()
+    identity = _cutter(context)
+    if identity is not None:
+        try:
+            embedder = context.embedder
+            max_tokens, offsets_of = embedder.window_tokens, embedder.token_offsets
+            offsets_of("a first text")
+            cutter = identity
+        except ModelUnavailable:
+            # Its files are there, its tokenizer does not work: nothing is cut anew for it in this process.
+            context.broken_tokenizer = identity
+            max_tokens, offsets_of = ESTIMATED_TOKENS, _estimate()
+    file = look.file.real
+    return documents.read(file, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of), cutter
+
+
+def _estimate() -> OffsetsOf:
     from memdb.domain.chunking import estimate_offsets  # noqa: PLC0415
 
-    embedder = context.embedder
-    try:
-        tokens, offsets = embedder.window_tokens, embedder.token_offsets
-        return documents.read(file.real, sha256, max_tokens=tokens, offsets_of=offsets)
-    except ModelUnavailable:
-        return documents.read(file.real, sha256, max_tokens=ESTIMATED_TOKENS, offsets_of=estimate_offsets)
+    return estimate_offsets
 
 
-def _document_for(database: Database, before: tuple[str, int | None, str | None] | None) -> int | None:
+def _fail(database: Database, look: Look, problem: str) -> None:
+    """List a file that cannot be read.
+
+    What was read before is kept where the file itself cannot be reached, and let go where it has no such text any more.
+    """
+    path = look.file.path
+    held = database.value("select document_id from place where path = ?", (path,))
+    _take_place(database, look, held if not look.sha256 else None, "error")
+    database.connection.execute("delete from problem where path = ? and code = 'document'", (path,))
+    database.connection.execute(
+        "insert into problem (path, line, code, reason) values (?, null, 'document', ?)", (path, problem)
+    )
+    rows.settle(database, [held])
+
+
+def _stands(database: Database, look: Look) -> bool:
+    """Whether it is known already that a file cannot be reached: a sync without news writes nothing."""
+    path = look.file.path
+    reason = database.value("select reason from problem where path = ? and code = 'document'", (path,))
+    state = database.value("select state from place where path = ?", (path,))
+    return bool(reason == look.unread and state == "error")
+
+
+def _document_for(database: Database, path: str) -> int | None:
     """The document that a changed file was, if no other file is the same document."""
-    if before is None or before[1] is None:
-        return None
-    others = database.value("select count(*) from place where document_id = ?", (before[1],))
-    return before[1] if others == 1 else None
+    document = database.value("select document_id from place where path = ?", (path,))
+    others = database.value("select count(*) from place where document_id = ?", (document,))
+    return document if others == 1 else None
 
 
-def _take_place(database: Database, file: DocumentFile, document: int | None, sha256: str, state: str) -> None:
-    young = time.time_ns() - max(file.mtime_ns, file.ctime_ns) < RACY_NS
+def _take(database: Database, look: Look, document: int, report: DocumentReport) -> list[int | None]:
+    """Give a file's place to its document; returns the documents that this touched."""
+    path = look.file.path
+    before = database.rows("select document_id, sha256, state from place where path = ?", (path,))
+    held, sha256, _ = before[0] if before else (None, "", "")
+    if held is None:
+        state = database.value("select state from document where id = ?", (document,))
+        is_new = database.value("select 1 from place where document_id = ?", (document,)) is None
+        if state == "missing" and not is_new:
+            report.moved += 1
+        else:
+            report.added += 1
+    elif held == document and sha256 in ("", look.sha256):
+        report.unchanged += 1
+    else:
+        report.changed += 1
+    database.connection.execute("delete from problem where path = ? and code = 'document'", (path,))
+    _take_place(database, look, document, "seen")
+    return [document, held]
+
+
+def _take_place(database: Database, look: Look, document: int | None, state: str) -> None:
+    file = look.file
+    # What could not be reached, and what is very young, is looked at again.
+    again = not look.sha256 or time.time_ns() - max(file.mtime_ns, file.ctime_ns) < RACY_NS
     database.connection.execute(
         "insert or replace into place (path, document_id, size, mtime_ns, ctime_ns, sha256, state)"
         " values (?, ?, ?, ?, ?, ?, ?)",
-        (file.path, document, file.size, -1 if young else file.mtime_ns, file.ctime_ns, sha256, state),
+        (file.path, document, file.size, -1 if again else file.mtime_ns, file.ctime_ns, look.sha256, state),
     )
-
-
-def _leave(database: Database, path: str) -> None:
-    database.connection.execute("delete from place where path = ?", (path,))
-    database.connection.execute("delete from problem where path = ? and code = 'document'", (path,))
-
-
-def _write(database: Database, document: int | None, content: Read, suffix: str) -> int:
-    """Write a document and its chunks; a passage whose identity stays keeps its chunk, with vectors and edges."""
-    run = database.connection.execute
-    notes = json.dumps(content.notes, ensure_ascii=False)
-    row = (content.sha256, suffix, content.format, content.title, content.created, content.extractor, notes)
-    if document is None:
-        run("insert into node (kind, key, label) values ('document', ?, '')", (f"\x00{content.sha256}{suffix}",))
-        document = database.connection.last_insert_rowid()
-        run(
-            "insert into document (id, sha256, suffix, format, title, created, extractor, notes, state)"
-            " values (?, ?, ?, ?, ?, ?, ?, ?, 'seen')",
-            (document, *row),
-        )
-    else:
-        run(
-            "update document set sha256 = ?, suffix = ?, format = ?, title = ?, created = ?, extractor = ?, notes = ?,"
-            " state = 'seen' where id = ?",
-            (*row, document),
-        )
-    old: dict[str, list[int]] = defaultdict(list)
-    for chunk, identity in database.rows(
-        "select id, identity from chunk where document_id = ? order by ordinal desc", (document,)
-    ):
-        old[identity].append(chunk)
-    kept: list[int] = []
-    for passage in content.passages:
-        before = old[passage.identity].pop() if old.get(passage.identity) else None
-        kept.append(_write_chunk(database, document, passage, before))
-    for chunks in old.values():
-        for chunk in chunks:
-            drop_chunk(database, chunk)
-    _write_next(database, kept, content.passages)
-    return document
-
-
-def _write_chunk(database: Database, document: int, passage: Passage, chunk: int | None) -> int:
-    run = database.connection.execute
-    fresh = chunk is None
-    old = database.value("select text_sha256 from chunk where id = ?", (chunk,)) if chunk is not None else None
-    if chunk is None:
-        key = f"\x00{document}:{passage.ordinal}:{passage.identity}"
-        run("insert into node (kind, key, label) values ('chunk', ?, '')", (key,))
-        chunk = database.connection.last_insert_rowid()
-    run(
-        "insert or replace into chunk (id, document_id, ordinal, heading_path, prefix, text, page, start_line,"
-        " end_line, record_id, title, created, identity, text_sha256, has_secret, indexed_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select indexed_at from chunk where id = ?))",
-        (
-            chunk,
-            document,
-            passage.ordinal,
-            json.dumps(passage.heading_path, ensure_ascii=False),
-            passage.prefix,
-            passage.text,
-            passage.page,
-            passage.start_line,
-            passage.end_line,
-            passage.record_id,
-            passage.title,
-            passage.created,
-            passage.identity,
-            passage.text_sha256,
-            int(passage.secret is not None),
-            chunk,
-        ),
-    )
-    if fresh or old != passage.text_sha256:
-        unindex_words(database, chunk)
-        index_words(database, chunk, name=passage.prefix, body=passage.text)
-        drop_passages(database, chunk)
-    return chunk
-
-
-def drop_chunk(database: Database, chunk: int) -> None:
-    """Delete a chunk's node and all that hangs on it."""
-    drop_passages(database, chunk)
-    unindex_words(database, chunk)
-    database.connection.execute("delete from node where id = ?", (chunk,))
-
-
-def _write_next(database: Database, chunks: list[int], passages: tuple[Passage, ...]) -> None:
-    """Join each chunk to the following one of its section by a `next` edge."""
-    for place, chunk in enumerate(chunks):
-        new = {chunks[place + 1]} if passages[place].joins_next and place + 1 < len(chunks) else set()
-        old = {dst for (dst,) in database.rows("select dst from edge where src = ? and kind = 'next'", (chunk,))}
-        change_edges(database, chunk, "next", old, new)
-
-
-def _settle(database: Database, touched: set[int]) -> None:
-    """Drop touched documents without a place, forget gone places of those that have another, and name what is left.
-
-    A document is `document:` and the first of its paths, a chunk that and its record's id or its place.
-    """
-    run = database.connection.execute
-    named = []
-    for document in sorted(touched):
-        run(
-            "delete from place where document_id = ?1 and state = 'missing'"
-            " and exists (select 1 from place where document_id = ?1 and state = 'seen')",
-            (document,),
-        )
-        path, seen = database.rows(
-            "select min(path), coalesce(max(state = 'seen'), 0) from place where document_id = ?", (document,)
-        )[0]
-        if path is None:
-            for (chunk,) in database.rows("select id from chunk where document_id = ?", (document,)):
-                drop_chunk(database, chunk)
-            run("delete from node where id = ?", (document,))
-            continue
-        run("update document set state = ? where id = ?", ("seen" if seen else "missing", document))
-        # Two documents can change names with one another: a name that holds its place for a moment comes between.
-        run("update node set key = ? where id = ?", (f"\x00{document}", document))
-        named.append((document, path))
-    for document, path in named:
-        title = database.value("select title from document where id = ?", (document,))
-        label = title or path.rpartition("/")[2]
-        run("update node set key = ?, label = ? where id = ?", (f"document:{path}", label, document))
-        _name_chunks(database, document, f"document:{path}")
-
-
-def _name_chunks(database: Database, document: int, key: str) -> None:
-    wanted: dict[int, tuple[str, str]] = {}
-    used: set[str] = set()
-    for chunk, ordinal, record_id, prefix in database.rows(
-        "select id, ordinal, record_id, prefix from chunk where document_id = ? order by ordinal", (document,)
-    ):
-        name = f"{key}#{record_id or ordinal + 1}"
-        if name in used:
-            name = f"{name}~{ordinal + 1}"
-        used.add(name)
-        wanted[chunk] = (name, prefix)
-    rows = database.rows(
-        "select node.id, node.key, node.label from node join chunk on chunk.id = node.id where document_id = ?",
-        (document,),
-    )
-    for chunk, now, label in rows:
-        if now != wanted[chunk][0]:
-            database.connection.execute("update node set key = ? where id = ?", (f"\x00{chunk}", chunk))
-        elif label != wanted[chunk][1]:
-            database.connection.execute("update node set label = ? where id = ?", (wanted[chunk][1], chunk))
-    for chunk, now, _ in rows:
-        if now != wanted[chunk][0]:
-            database.connection.execute("update node set key = ?, label = ? where id = ?", (*wanted[chunk], chunk))

@@ -1,11 +1,11 @@
-"""How well does a store answer questions whose answers are known? Measured for each arm alone, the fusion and the walk."""
+"""How well does a store answer questions whose answers are known? Measured by arm, for their fusion and the walk."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +37,7 @@ SPARE = 3
 """So many times the answers are asked for: a long record is several chunks, and counts once, at the first."""
 
 RESAMPLES = 1_000
-"""Bootstrap samples: enough for the 2.5th and 97.5th percentile to one digit (Efron and Tibshirani 1993, chapter 13)."""
+"""Bootstrap samples: enough for the 2.5th and 97.5th percentile to one digit (Efron and Tibshirani 1993)."""
 
 SEED = 20_240_229
 """Of the resampling: the same questions have the same intervals in every run."""
@@ -54,10 +54,9 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], int]] = {
 }
 """What is compared: arms and hops of each recall."""
 
-FILTERS = {"types": tuple, "tags": tuple, "kinds": tuple}
-"""The filters that are lists; the others are one text."""
-
-ONE_FILTERS = ("path", "since", "until", "as_of", "document")
+LIST_FILTERS = ("types", "tags", "kinds")
+TEXT_FILTERS = ("path", "since", "until", "as_of", "document")
+"""What a line's `filter` may hold: lists of texts, and single texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,9 @@ def read_questions(file: Path) -> list[Question]:
     return found
 
 
-EXAMPLE = 'A line is {"question": "how do we deploy", "gold": ["project/deploys"]}; gold is [] where nothing should come.'
+EXAMPLE = (
+    'A line is {"question": "how do we deploy", "gold": ["project/deploys"]}; gold is [] where nothing should come.'
+)
 
 
 def _parsed(line: str, number: int, file: str) -> Question:
@@ -189,18 +190,18 @@ def question(value: Mapping[str, Any], line: int, source: str = "the questions")
     )
 
 
-def _filters(value: Any, wrong: Any) -> Filters:
+def _filters(value: Any, wrong: Callable[[str], UsageError]) -> Filters:
     if not isinstance(value, dict):
         raise wrong("`filter` has to be an object")
     given: dict[str, Any] = {}
     for name, wanted in value.items():
-        if name in FILTERS:
+        if name in LIST_FILTERS:
             wanted_list = [wanted] if isinstance(wanted, str) else wanted
             if not isinstance(wanted_list, list) or not all(isinstance(one, str) for one in wanted_list):
                 raise wrong(f"`{name}` of `filter` has to be a list of texts")
             given[name] = tuple(wanted_list)
-        elif name not in ONE_FILTERS:
-            raise wrong(f"`filter` has no `{name}`; it has {', '.join((*FILTERS, *ONE_FILTERS))}")
+        elif name not in TEXT_FILTERS:
+            raise wrong(f"`filter` has no `{name}`; it has {', '.join((*LIST_FILTERS, *TEXT_FILTERS))}")
         elif wanted is not None and not isinstance(wanted, str):
             raise wrong(f"`{name}` of `filter` has to be a text")
         else:
@@ -219,16 +220,17 @@ def evaluate(
         raise UsageError("There are no questions.", hint=EXAMPLE)
     depth = max(ks[-1], DEPTH)
     measured: dict[str, list[dict[str, float]]] = {name: [] for name in CONFIGURATIONS}
-    off: dict[str, set[str]] = defaultdict(set)
+    reasons: dict[str, set[str]] = {name: set() for name in CONFIGURATIONS}
+    worked: set[str] = set()
     misses: list[Miss] = []
     with _embedding_once(context):
         for done, asked in enumerate(questions, start=1):
             for name, (arms, hops) in CONFIGURATIONS.items():
-                answer = recall(
-                    context, asked.text, limit=depth * SPARE, filters=asked.filters, hops=hops, arms=arms
-                )
-                if all(answer.arms[arm].state == "off" for arm in arms):
-                    off[name].add(next(filter(None, (answer.arms[arm].reason for arm in arms)), "off"))
+                answer = recall(context, asked.text, limit=depth * SPARE, filters=asked.filters, hops=hops, arms=arms)
+                if any(answer.arms[arm].state == "on" for arm in arms):
+                    worked.add(name)
+                else:
+                    reasons[name].update(filter(None, (answer.arms[arm].reason for arm in arms)))
                 ranking = _ranking(answer.hits, asked.gold)[:depth]
                 figures = metrics([new for _, new in ranking], asked.gold, ks)
                 measured[name].append(figures)
@@ -241,19 +243,14 @@ def evaluate(
         sum(1 for asked in questions if not asked.gold),
         ks,
         {
-            # A question can leave an arm without words; off is one that no question found on.
-            name: Scores("off", "; ".join(sorted(off[name])), {}, {})
-            if off[name] and not any(_answered(figures) for figures in measured[name])
-            else Scores("on", None, _means(measured[name]), _by_category(questions, measured[name]))
-            for name in CONFIGURATIONS
+            name: Scores("on", None, _means(figures), _by_category(questions, figures))
+            if name in worked
+            else Scores("off", "; ".join(sorted(reasons[name])), {}, {})
+            for name, figures in measured.items()
         },
         misses[:MISSES],
         _unknown(context, questions),
     )
-
-
-def _answered(figures: dict[str, float]) -> bool:
-    return figures.get("MRR", 0) > 0 or figures.get("unanswered") == 0
 
 
 class _Once:
@@ -348,7 +345,9 @@ def _means(measured: Sequence[dict[str, float]]) -> dict[str, Score]:
     for names, rows in _columns(measured):
         values = np.array(rows, dtype=np.float64)
         random = np.random.default_rng(SEED)
-        samples = np.stack([values[random.integers(0, len(values), len(values))].mean(axis=0) for _ in range(RESAMPLES)])
+        samples = np.stack(
+            [values[random.integers(0, len(values), len(values))].mean(axis=0) for _ in range(RESAMPLES)]
+        )
         low, high = np.percentile(samples, (2.5, 97.5), axis=0)
         for name, mean, least, most in zip(names, values.mean(axis=0), low, high, strict=True):
             scores[name] = Score(round(float(mean), 6), round(float(least), 6), round(float(most), 6))

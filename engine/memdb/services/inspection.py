@@ -82,6 +82,7 @@ def doctor(context: Context) -> list[Finding]:
         else Finding("journal", "ok", f"{len(context.journal.files())} files")
     )  # fmt: skip
     findings.append(_files(context))
+    findings.append(_documents(database))
     problems = int(database.value("select count(*) from problem"))
     findings.append(
         Finding(
@@ -115,7 +116,7 @@ def _database(database: Database) -> list[Finding]:
 def _waiting(context: Context) -> Finding:
     waiting = vectors.pending_count(context) if context.embedder.status.state != "off" else 0
     if waiting:
-        return Finding("embedded", "warning", f"{waiting} memories are not embedded yet", "Run `memdb sync`.")
+        return Finding("embedded", "warning", f"{waiting} texts are not embedded yet", "Run `memdb sync`.")
     return Finding("embedded", "ok", "nothing waits")
 
 
@@ -131,6 +132,20 @@ def _files(context: Context) -> Finding:
     if behind:
         return Finding("files", "warning", f"{behind} files changed since the last sync", "Run `memdb sync`.")
     return Finding("files", "ok", f"{len(plan.walk.files)} memories, index up to date")
+
+
+def _documents(database: Database) -> Finding:
+    def count(what: str) -> int:
+        return int(database.value(f"select count(*) from {what}"))
+
+    said = [f"{count('document')} documents", f"{count('chunk')} chunks"]
+    gone, failed = count("document where state = 'missing'"), count("problem where code = 'document'")
+    if gone:
+        said.append(f"{gone} with the file gone (`memdb documents` lists them, `memdb remove` drops them)")
+    if failed:
+        said.append(f"{failed} files that cannot be read (`memdb sync` says why)")
+    hint = "What is gone is still recalled; a file that comes back is taken up again." if gone else None
+    return Finding("documents", "warning" if gone or failed else "ok", ", ".join(said), hint)
 
 
 def _differs(context: Context, digest: str | None, found: Found) -> bool:

@@ -11,14 +11,17 @@ BUDGET = 4096
 
 
 def block(context: Context, answer: Recall, budget: int = BUDGET) -> str:
-    """Each hit as its whole text while that fits, else as one line, else not at all; empty where nothing fits."""
+    """Each hit as its whole text while that fits, else as one line, else not at all; empty where nothing fits.
+
+    The line of a memory is its description, that of a chunk its citation.
+    """
     lines: list[str] = []
     used = 0
     for hit in answer.hits:
         body = reading.body_of(context, hit.id)
         if body is None:
             continue  # it went since it was found
-        line = f"- [{hit.id}] {hit.description or hit.name}{_marks(hit)}"
+        line = f"- [{hit.id}] {hit.citation or hit.description or hit.name}{_marks(hit)}"
         whole = f"{line}\n\n{body.strip()}\n" if body.strip() else line
         for text in (whole, line):
             size = len(text.encode("utf-8")) + 1
@@ -36,5 +39,5 @@ def _marks(hit: Hit) -> str:
     if hit.contradicts:
         marks.append(f"contradicts {', '.join(hit.contradicts)}")
     if hit.stale:
-        marks.append("no longer valid")
+        marks.append("no longer valid" if hit.citation is None else "its file is gone")
     return f" ({'; '.join(marks)})" if marks else ""

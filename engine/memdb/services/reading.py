@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from memdb.base.text import name_key
@@ -102,8 +103,12 @@ def key_of(context: Context, path: str) -> str | None:
 
 
 def body_of(context: Context, key: str) -> str | None:
-    """The body of a memory by its exact id, secrets redacted; None where there is no such memory."""
-    found = context.database.value("select body from memory join node using (id) where key = ?", (key,))
+    """The text of a memory or chunk by its exact id, secrets redacted; None where there is none."""
+    found = context.database.value(
+        "select coalesce(body, chunk.text) from node left join memory using (id) left join chunk on chunk.id = node.id"
+        " where key = ?",
+        (key,),
+    )
     return str(found) if found is not None else None
 
 
@@ -271,15 +276,38 @@ def list_documents(context: Context) -> list[DocumentListed]:
 
 
 def find_document(context: Context, written: str) -> str:
-    """The id of a document by id or by any of its paths. Raises NotFound."""
+    """The id of a document by id or by any of its paths, from the root or from here. Raises NotFound."""
+    from memdb.domain.documents import stored_path  # noqa: PLC0415 (it brings the extractors)
+
     found = context.database.value(
         "select node.key from node join document using (id) left join place on place.document_id = document.id"
-        " where node.key in (?1, 'document:' || ?1) or place.path = ?1",
-        (written,),
+        " where node.key in (?1, 'document:' || ?1) or place.path = ?1"
+        " union all select node.key from place join node on node.id = document_id where place.path = ?2 limit 1",
+        (written, stored_path(Path(written).expanduser(), context.place.root)),
     )
     if found is None:
         raise NotFound(f"There is no document {written!r}.", hint="`memdb documents` lists them.")
     return str(found)
+
+
+def open_path(context: Context, key: str) -> Path:
+    """The file of a document by its exact id: the first place that is there. Raises NotFound."""
+    from memdb.domain.documents import real_path  # noqa: PLC0415 (it brings the extractors)
+
+    root = context.place.root
+    rows = context.database.rows(
+        "select place.path from place join node on node.id = document_id"
+        " where node.key = ? and state = 'seen' order by place.path",
+        (key,),
+    )
+    found = next((file for (path,) in rows if (file := real_path(path, root)).is_file()), None)
+    if found is not None:
+        return found
+    if context.database.value("select 1 from document join node using (id) where key = ?", (key,)) is None:
+        raise NotFound(
+            f"There is no document with the id {key!r}.", hint="`memdb documents` lists the ids; a path is none."
+        )
+    raise NotFound(f"The file of {key} is gone.", hint="`memdb chunks` shows what it said.")
 
 
 CHUNKS = """select node.key, text, parent.key, heading_path, page, start_line, end_line, record_id,

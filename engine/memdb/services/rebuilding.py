@@ -10,7 +10,7 @@ import apsw
 from memdb.base import files
 from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
-from memdb.services import checking, scrubbing, sync
+from memdb.services import checking, document_rows, scrubbing, sync
 from memdb.services.context import Context, Progress, silent
 from memdb.services.scrubbing import ASIDE, PARTS
 from memdb.services.sync import SyncReport
@@ -52,6 +52,7 @@ def rebuild(
             with fresh.write():
                 context.replay_journal()
                 fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
+            _carry_over(place.database, fresh)
             report = sync.sync(context, yes=True, progress=progress)
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
@@ -118,6 +119,20 @@ def _salvage(old: Path, fresh: Database) -> int:
     finally:
         source.close()
     return taken
+
+
+def _carry_over(old: Path, fresh: Database) -> None:
+    """Take over the documents whose files are gone; those that are no longer wanted leave with the next sync."""
+    if not old.exists():
+        return
+    try:
+        source = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READONLY)
+    except (*DAMAGE, apsw.CantOpenError):
+        return
+    try:
+        document_rows.carry_over(source, fresh)
+    finally:
+        source.close()
 
 
 def _owes_a_scrub(old: Path, fresh: Database) -> bool:

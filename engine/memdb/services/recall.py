@@ -140,7 +140,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
 
 def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
     key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, valid_to = row[:11]
-    document, heading_path, *place = row[11:]
+    document, heading_path, *place, is_missing = row[11:]
     fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
         id=key,
@@ -155,7 +155,7 @@ def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
         fused=fused,
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
-        stale=_is_over(valid_to),
+        stale=_is_over(valid_to) or bool(is_missing),
         citation=Citation(document, tuple(json.loads(heading_path)), *place) if document else None,
     )
 

@@ -100,19 +100,20 @@ def sync(
     embed: bool = True,
     embed_limit: int | None = None,
     cluster_limit: int | None = None,
+    read_limit: int | None = None,
     wait: float = files.LOCK_SECONDS,
     progress: Progress = silent,
 ) -> SyncReport:
     """Bring the index up to the files and return what was done.
 
     `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now,
-    `cluster_limit` leaves the clusters of a larger store for later, `wait` is for how many seconds another writer is
-    waited for. Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is
-    then as it was.
+    `cluster_limit` leaves the clusters of a larger store for later, `read_limit` bounds how many bytes of documents are
+    read now, `wait` is for how many seconds another writer is waited for. Raises StoreUnreadable when the root cannot
+    be listed, Refused when too much is missing; the index is then as it was.
     """
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
-        report.documents = documents.sync(context, wait=wait, progress=progress)
+        report.documents = documents.sync(context, wait=wait, read_limit=read_limit, progress=progress)
         if embed:
             try:
                 report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)

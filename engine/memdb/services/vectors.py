@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -33,10 +34,13 @@ union all
 select id, prefix, '', text, text_sha256, has_secret from chunk"""
 """Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
 
-WAITING = f"""select id, name, description, body, waiting.text_sha256
+WAITING = f"""select id
 from ({TEXTS}) as waiting left join embedded on embedded.node_id = waiting.id
 where has_secret = 0 and (embedded.text_sha256 is not waiting.text_sha256 or embedded.model is not ?)
 order by id"""
+
+CHOSEN = f"""select id, name, description, body, text_sha256
+from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
 
 
 def to_blob(vector: Vector) -> bytes:
@@ -67,19 +71,19 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     database, embedder = context.database, context.embedder
     identity = embedder.status.identity or ""
     repair_index(database)
-    rows = database.rows(WAITING, (identity,))
-    if limit is not None:
-        rows = rows[:limit]
-    if not rows:
+    # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
+    nodes = [node for (node,) in database.rows(WAITING, (identity,))][:limit]
+    if not nodes:
         return 0
     if not identity:
         raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
     _prepare(database, identity)
     embedded = 0
-    for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
-        embedded += _embed_batch(context, identity, batch)
-        progress("embedding", start + len(batch), len(rows))
+    for start in range(0, len(nodes), BATCH):
+        batch = nodes[start : start + BATCH]
+        values = {"nodes": json.dumps(batch)}
+        embedded += _embed_batch(context, identity, database.rows(CHOSEN, values))
+        progress("embedding", start + len(batch), len(nodes))
     return embedded
 
 

@@ -1,0 +1,191 @@
+"""An unchanged passage stays the same chunk, with its vector and its edges, whatever happens around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memdb.domain.extractors import EXTRACTORS
+from tests.document_support import Shelf, age
+
+SECTION = "The {0} valve is number {0}. It opens to the left.\n\nSecond paragraph of {0}.\n"
+
+
+def guide(numbers: list[int], **changed: str) -> str:
+    parts = [f"## Valve {number}\n\n{changed.get(f'v{number}', SECTION.format(number))}\n" for number in numbers]
+    return "# Valves\n\nAll of them.\n\n" + "".join(parts)
+
+
+def test_editing_one_section_of_many_embeds_its_passages_only(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide(list(range(300)))})
+    shelf.add()
+    before = shelf.nodes("valves.md")
+    shelf.embedder.read.clear()
+    shelf.put({"valves.md": guide(list(range(300)), v150="This one is stuck.\n")})
+    report = shelf.store.sync()
+    assert report.embedded == 1
+    assert [text for text in shelf.embedder.read if "stuck" not in text] == []
+    after = shelf.nodes("valves.md")
+    assert len(before) == len(after) == 301
+    assert {text for text in before if before[text] != after.get(text)} == {SECTION.format(150).strip()}
+
+
+def test_reordered_sections_keep_their_chunks_and_vectors(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3, 4])})
+    shelf.add()
+    before = shelf.nodes("valves.md")
+    shelf.embedder.read.clear()
+    shelf.put({"valves.md": guide([4, 2, 1, 3])})
+    shelf.store.sync()
+    assert shelf.embedder.read == []
+    assert shelf.nodes("valves.md") == before
+    ordinals = [text[:11] for (text,) in shelf.rows("select text from chunks order by ordinal")]
+    assert ordinals == ["All of them", "The 4 valve", "The 2 valve", "The 1 valve", "The 3 valve"]
+    shelf.assert_rebuilds()
+
+
+@pytest.mark.parametrize("target", ["renamed.md", "sub/valves.md", "#1.md"])
+def test_a_moved_file_keeps_everything(tmp_path: Path, target: str) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2]) + SECTION.format(9) * 30})
+    shelf.add()
+    before = set(shelf.nodes("valves.md").values())
+    edges = shelf.rows("select id, src, dst from edge where kind = 'next' order by id")
+    assert edges != []
+    shelf.embedder.read.clear()
+    (shelf.docs / "sub").mkdir()
+    (shelf.docs / "valves.md").replace(shelf.docs / target)
+    report = shelf.store.sync()
+    assert (report.documents.moved, report.documents.added, report.documents.missing) == (1, 0, 1)
+    assert shelf.embedder.read == []
+    assert {node for (node,) in shelf.rows("select id from chunk")} == before
+    assert shelf.rows("select id, src, dst from edge where kind = 'next' order by id") == edges
+    assert [doc.places for doc in shelf.store.documents()] == [((shelf.docs / target).as_posix(),)]
+    shelf.assert_rebuilds()
+
+
+def test_files_that_change_names_with_one_another_stay_the_documents_that_they_are(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"one.md": guide([1, 2]), "two.md": guide([3, 4])})
+    shelf.add()
+    one, two = shelf.nodes("one.md"), shelf.nodes("two.md")
+    (shelf.docs / "one.md").replace(shelf.docs / "three.md")
+    (shelf.docs / "two.md").replace(shelf.docs / "one.md")
+    (shelf.docs / "three.md").replace(shelf.docs / "two.md")
+    shelf.store.sync()
+    assert (shelf.nodes("one.md"), shelf.nodes("two.md")) == (two, one)
+    shelf.assert_rebuilds()
+
+
+def test_rotated_logs_stay_the_documents_that_they_are(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"app.txt": "First day.\n", "app.1.txt": "Day before.\n"})
+    shelf.add()
+    first, before = shelf.nodes("app.txt"), shelf.nodes("app.1.txt")
+    (shelf.docs / "app.1.txt").replace(shelf.docs / "app.2.txt")
+    (shelf.docs / "app.txt").replace(shelf.docs / "app.1.txt")
+    shelf.put({"app.txt": "Second day.\n"})
+    shelf.store.sync()
+    assert (shelf.nodes("app.1.txt"), shelf.nodes("app.2.txt")) == (first, before)
+    shelf.assert_rebuilds()
+
+
+def test_adding_again_and_touching_embeds_and_cuts_nothing(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {f"{number}.md": guide([number]) for number in range(20)})
+    shelf.add()
+    shelf.embedder.read.clear()
+    before = shelf.rows("select id, indexed_at from chunk order by id")
+    for file in shelf.docs.iterdir():
+        file.touch()
+    report = shelf.add()
+    assert (report.documents.unchanged, report.documents.added, report.documents.chunks) == (20, 0, 0)
+    assert shelf.embedder.read == []
+    assert shelf.rows("select id, indexed_at from chunk order by id") == before
+
+
+def test_a_rebuild_embeds_nothing(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2])})
+    shelf.add()
+    shelf.embedder.read.clear()
+    shelf.store.rebuild()
+    assert shelf.embedder.read == []
+
+
+def test_identical_files_are_one_document_with_two_places(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"a.md": guide([1]), "b.md": guide([1])})
+    shelf.add()
+    listed = shelf.store.documents()
+    assert [(doc.id, doc.chunks) for doc in listed] == [(shelf.key("a.md"), 2)]
+    assert listed[0].places == tuple((shelf.docs / name).as_posix() for name in ("a.md", "b.md"))
+    before = shelf.nodes("a.md")
+    (shelf.docs / "a.md").unlink()
+    shelf.store.sync()
+    assert shelf.nodes("b.md") == before
+    assert [(doc.state, len(doc.places)) for doc in shelf.store.documents()] == [("seen", 1)]
+    shelf.put({"a.md": guide([2])})
+    shelf.store.sync()
+    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.md"), shelf.key("b.md")]
+    shelf.assert_rebuilds()
+
+
+def test_another_version_of_an_extractor_cuts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = Shelf(tmp_path, {"a.md": guide([1]), "b.txt": "A line.\n"})
+    shelf.add()
+    age(*shelf.docs.iterdir())
+    shelf.store.sync()
+    markdown = next(extractor for extractor in EXTRACTORS if extractor.name == "markdown")
+    before = shelf.nodes("a.md")
+    monkeypatch.setattr(type(markdown), "version", markdown.version + 1)
+    report = shelf.store.sync()
+    assert report.documents.chunks == 2
+    assert shelf.rows("select extractor from document where format = 'markdown'") == [
+        (f"markdown {markdown.version}",)
+    ]
+    assert shelf.nodes("a.md") == before
+    assert shelf.store.sync().documents.chunks == 0
+
+
+def test_what_was_cut_without_a_model_is_cut_anew_by_its_tokens(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"a.txt": "word " * 100}, window=24)
+    shelf.store._context.set_embedder(None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMDB_EMBEDDER", "off")
+        shelf.add()
+        assert shelf.rows("select cutter, count(*) from document join chunk on document_id = document.id") == [
+            ("estimate", 1)
+        ]
+    shelf.store._context.set_embedder(shelf.embedder)
+    shelf.store.sync()
+    assert shelf.rows("select cutter, count(*) > 4 from document join chunk on document_id = document.id") == [
+        ("fake/words@1", 1)
+    ]
+    cut = shelf.nodes("a.txt")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMDB_EMBEDDER", "off")
+        shelf.store._context.set_embedder(None)
+        shelf.store.sync()
+        assert shelf.nodes("a.txt") == cut
+    shelf.store._context.set_embedder(shelf.embedder)
+    shelf.assert_rebuilds()
+
+
+def test_next_edges_join_the_passages_of_one_section_only(tmp_path: Path) -> None:
+    long = "The lantern hangs in the hall above the stairs. " * 12
+    shelf = Shelf(tmp_path, {"a.md": f"# A\n\n{long}\n\n# B\n\n{long.replace('lantern', 'mirror')}\n"}, window=32)
+    shelf.add()
+    sections = shelf.rows(
+        "select distinct one.heading_path, other.heading_path, other.ordinal - one.ordinal from edge"
+        " join chunk as one on one.id = src join chunk as other on other.id = dst where edge.kind = 'next'"
+    )
+    assert sorted(sections) == [('["A"]', '["A"]', 1), ('["B"]', '["B"]', 1)]
+    count, headings = shelf.rows("select count(*), count(distinct heading_path) from chunk")[0]
+    assert shelf.rows("select count(*) from edge where kind = 'next'") == [(count - headings,)]
+
+
+def test_the_cascade_reaches_the_neighbour(tmp_path: Path) -> None:
+    first = "Sluices are opened by the warden alone, at dawn and at dusk, with the long iron key from the hut. "
+    second = "Afterwards she writes a note into a ledger made from blue paper which hangs on its own brass hook. "
+    shelf = Shelf(tmp_path, {"a.txt": first + "\n\n" + second}, window=24)
+    shelf.add()
+    answer = shelf.store.recall("warden sluices", arms=["keyword"])
+    hops = {hit.id: hit.path for hit in answer.hits}
+    assert len(hops) > 1
+    assert [hop.edge for hop in hops[f"{shelf.key('a.txt')}#2"]] == [None, "next"]
