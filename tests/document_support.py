@@ -28,6 +28,15 @@ class Shelf:
         self.embedder = FakeEmbedder(window=window)
         self.store = Store.init(where / "root", embedder=self.embedder)
 
+    @classmethod
+    def opened(cls, where: Path, root: Path) -> Shelf:
+        """A shelf over a store that is there already."""
+        shelf = cls.__new__(cls)
+        shelf.where, shelf.docs, shelf.window = where, where / "docs", 64
+        shelf.embedder = FakeEmbedder(window=64)
+        shelf.store = Store.init(root, embedder=shelf.embedder)
+        return shelf
+
     def put(self, files: dict[str, str | bytes]) -> None:
         self.docs.mkdir(parents=True, exist_ok=True)
         write_files(self.docs, files)

@@ -130,7 +130,7 @@ def test_reembed_goes_on_where_a_sync_left_off(tmp_path: Path) -> None:
     assert memdb("sync", "--no-embed", "--root", root, "--json").json["pending"] == 1
     answer = memdb("reembed", "--root", root, "--json").json
     assert (answer["embedded"], answer["pending"]) == (1, 0)
-    assert memdb("reembed", "--root", root).out == "0 texts embedded, 0 memories waiting.\n"
+    assert memdb("reembed", "--root", root).out == "0 texts embedded, 0 texts waiting.\n"
 
 
 def test_pull_reports_what_arrives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,13 +30,27 @@ def test_the_table(tmp_path: Path) -> None:
     file = write(tmp_path, TABLES, VERDICT, {"question": "zebra", "gold": []})
     answer = memdb("--root", root, "eval", file, "--k", "1,5")
     assert answer.code == 0
-    assert answer.out.splitlines()[:7] == [
-        "FIGURE               KEYWORD             FUSION            CASCADE",
-        "R@1         75.0 (50.0-100.0)  75.0 (50.0-100.0)  75.0 (50.0-100.0)",
-        "R@5         75.0 (50.0-100.0)  75.0 (50.0-100.0)  75.0 (50.0-100.0)",
-        "all-gold@5   50.0 (0.0-100.0)   50.0 (0.0-100.0)   50.0 (0.0-100.0)",
-        "nDCG@10     80.7 (61.3-100.0)  80.7 (61.3-100.0)  80.7 (61.3-100.0)",
-        "MRR          100.0 (100.0-100.0)",
+    lines = [line.split() for line in answer.out.splitlines()]
+    half = ["75.0", "(50.0-100.0)"]
+    assert lines[:3] == [["FIGURE", "KEYWORD", "FUSION", "CASCADE"], ["R@1", *half * 3], ["R@5", *half * 3]]
+    assert [line[0] for line in lines[3:7]] == ["all-gold@5", "nDCG@10", "MRR", "unanswered"]
+    assert lines[6][1:3] == ["100.0", "(100.0-100.0)"]
+    assert lines[8:10] == [
+        ["R@5", "BY", "CATEGORY", "QUESTIONS", "KEYWORD", "FUSION", "CASCADE"],
+        ["style", "2", "75.0", "75.0", "75.0"],
+    ]
+    assert answer.out.endswith(
+        "Worst misses, with what came instead:\n"
+        "line 2  verdict\n"
+        "  missing  feedback/gone\n"
+        "  0.77     feedback/response-style  response-style\n"
+        "  0.24     feedback/prefers-tables  prefers-tables\n"
+    )
+    assert answer.err.splitlines() == [
+        "vector is off: Embeddings are switched off.",
+        "entity is off: the store has no entities yet",
+        "line 2: the store has no feedback/gone",
+        "3 questions, 1 of them without gold; 95 % intervals in brackets.",
     ]
 
 

@@ -130,7 +130,7 @@ FILTERS: list[tuple[dict[str, object], set[str]]] = [
 
 @pytest.mark.parametrize(("filters", "expected"), FILTERS)
 def test_filters_let_through_what_they_say(tmp_path: Path, filters: dict[str, object], expected: set[str]) -> None:
-    turn = {"id": "t", "text": "The tarred boat is dry.", "date": "2024-05-01"}
+    turn = {"id": "t", "text": "The tarred boat is dry.", "created": "2024-05-01"}
     shelf = Shelf(tmp_path, {"notes.txt": "The tarred boat is blue.\n", "turns.jsonl": json.dumps(turn) + "\n"})
     memory = "---\ntags: [boat]\ncreated: 2023-01-05\n---\nThe tarred boat is mine.\n"
     (tmp_path / "root" / "user").mkdir()

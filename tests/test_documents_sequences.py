@@ -11,7 +11,17 @@ import pytest
 from memdb.errors import MemdbError
 from tests.document_support import Shelf
 
-NAMES = ("a.md", "b.md", "log.txt", "log.1.txt", "sub/a.md", "sub/deep/t.csv", "sub/turns.jsonl", "page.html", "x#1.txt")
+NAMES = (
+    "a.md",
+    "b.md",
+    "log.txt",
+    "log.1.txt",
+    "sub/a.md",
+    "sub/deep/t.csv",
+    "sub/turns.jsonl",
+    "page.html",
+    "x#1.txt",
+)
 
 TEXTS = (
     "# Pump\n\nThe pump stands in the east hall.\n\n## Care\n\nGrease it every month.\n",
@@ -37,15 +47,15 @@ class Player:
 
     def __init__(self, shelf: Shelf, seed: int) -> None:
         self.shelf = shelf
-        self.random = random.Random(seed)  # noqa: S311
+        self.random = random.Random(seed)
         self.bin: list[tuple[str, bytes]] = []
 
     def files(self) -> list[Path]:
         return sorted(file for file in self.shelf.docs.rglob("*") if file.is_file())
 
     def write(self) -> None:
-        text = self.random.choice([*TEXTS, secret_text(), BINARY])
-        self.shelf.put({self.random.choice(NAMES): text})
+        choices: list[str | bytes] = [*TEXTS, secret_text(), BINARY]
+        self.shelf.put({self.random.choice(NAMES): self.random.choice(choices)})
 
     def touch(self) -> None:
         for file in self.files()[:1]:
@@ -99,7 +109,7 @@ class Player:
         try:
             self.shelf.store.remove(written)
         except MemdbError as error:
-            assert error.code == "not_found"  # noqa: PT017
+            assert error.code == "not_found"
 
     def drop_folder(self) -> None:
         shutil.rmtree(self.shelf.docs / "sub", ignore_errors=True)

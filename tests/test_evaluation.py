@@ -30,8 +30,16 @@ SECOND, THIRD = 1 / log2(3), 1 / log2(4)
         ("---", "a", {"R@1": 0, "R@2": 0, "all-gold@5": 0, "nDCG@10": 0, "MRR": 0}),
         ("ab", "ab", {"R@1": 0.5, "R@2": 1, "all-gold@5": 1, "nDCG@10": 1, "MRR": 1}),
         ("a-b", "ab", {"R@1": 0.5, "R@2": 0.5, "all-gold@5": 1, "nDCG@10": (1 + THIRD) / (1 + SECOND), "MRR": 1}),
-        ("a----b", "ab", {"R@1": 0.5, "R@2": 0.5, "all-gold@5": 0, "nDCG@10": (1 + 1 / log2(7)) / (1 + SECOND), "MRR": 1}),
-        ("a", "abcd", {"R@1": 0.25, "R@2": 0.25, "all-gold@5": 0, "nDCG@10": 1 / (1 + SECOND + THIRD + 1 / log2(5)), "MRR": 1}),
+        (
+            "a----b",
+            "ab",
+            {"R@1": 0.5, "R@2": 0.5, "all-gold@5": 0, "nDCG@10": (1 + 1 / log2(7)) / (1 + SECOND), "MRR": 1},
+        ),
+        (
+            "a",
+            "abcd",
+            {"R@1": 0.25, "R@2": 0.25, "all-gold@5": 0, "nDCG@10": 1 / (1 + SECOND + THIRD + 1 / log2(5)), "MRR": 1},
+        ),
         ("----------a", "a", {"R@1": 0, "R@2": 0, "all-gold@5": 0, "nDCG@10": 0, "MRR": 1 / 11}),
     ],
 )
@@ -80,11 +88,18 @@ def test_a_question(value: dict[str, Any], expected: Question) -> None:
         ('{"question": "q", "gold": [""]}', "Line 3 of q.jsonl: `gold` has to be a list of ids."),
         ('{"question": "q", "gold": [], "filter": []}', None),
         ('{"question": "q", "gold": [], "filter": [1]}', "Line 3 of q.jsonl: `filter` has to be an object."),
-        ('{"question": "q", "gold": [], "filter": {"tags": 1}}', "Line 3 of q.jsonl: `tags` of `filter` has to be a list of texts."),
-        ('{"question": "q", "gold": [], "filter": {"path": 1}}', "Line 3 of q.jsonl: `path` of `filter` has to be a text."),
+        (
+            '{"question": "q", "gold": [], "filter": {"tags": 1}}',
+            "Line 3 of q.jsonl: `tags` of `filter` has to be a list of texts.",
+        ),
+        (
+            '{"question": "q", "gold": [], "filter": {"path": 1}}',
+            "Line 3 of q.jsonl: `path` of `filter` has to be a text.",
+        ),
         (
             '{"question": "q", "gold": [], "filter": {"kind": 1}}',
-            "Line 3 of q.jsonl: `filter` has no `kind`; it has types, tags, kinds, path, since, until, as_of, document.",
+            "Line 3 of q.jsonl: `filter` has no `kind`;"
+            " it has types, tags, kinds, path, since, until, as_of, document.",
         ),
     ],
 )
@@ -165,11 +180,11 @@ def test_the_arms_of_a_small_store(make_store: MakeStore, no_model: None) -> Non
 
 
 def test_a_question_is_embedded_once(make_store: MakeStore, tmp_path: Path) -> None:
-    class Counting(FakeEmbedder):
-        asked: list[str] = []
+    asked: list[str] = []
 
+    class Counting(FakeEmbedder):
         def embed_query(self, text: str) -> Any:
-            self.asked.append(text)
+            asked.append(text)
             return super().embed_query(text)
 
     root = make_store(FRUIT, sync=False).place.root
@@ -177,10 +192,10 @@ def test_a_question_is_embedded_once(make_store: MakeStore, tmp_path: Path) -> N
     with Store.init(root, embedder=embedder) as store:
         store.sync()
         found = store.evaluate([{"question": "orchard", "gold": ["project/apple", "project/pear"]}, *QUESTIONS])
-        assert embedder.asked == ["orchard", "apple gate", "old pear", "zebra", "pear"]
+        assert asked == ["orchard", "apple gate", "old pear", "zebra", "pear"]
         # The store's own embedder is back.
         store.recall("orchard")
-        assert embedder.asked[-1] == "orchard"
+        assert asked[-1] == "orchard"
     assert found.configurations["vector"].state == "on"
     assert found.configurations["vector"].scores["R@5"].value > found.configurations["keyword"].scores["R@5"].value
 

@@ -200,6 +200,9 @@ Progress = Callable[[str, int, int], None]
 FILE_COLUMNS = 40
 """What a progress bar shows of a path: its end, which changes."""
 
+DOCUMENTS = "documents"
+"""What the bar of documents is called."""
+
 READING = "reading "
 """What stands before the name of a file in what the engine says of its work."""
 
@@ -230,9 +233,10 @@ def progress() -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:
-            # The engine names the file that it reads; a bar for each would fill the screen.
+            # The engine names each document that it reads; a bar for each would fill the screen.
             file = what.removeprefix(READING) if what.startswith(READING) else ""
-            bar = READING.strip() if file else what
+            closes = what == READING.strip() and DOCUMENTS in tasks
+            bar = DOCUMENTS if file or closes else what
             if bar not in tasks:
                 tasks[bar] = bars.add_task(bar, total=total or None, completed=done, file=_end(cell(file)))
             bars.update(tasks[bar], completed=done, total=total or None, file=_end(cell(file)))

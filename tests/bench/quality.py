@@ -185,9 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.quality", description=__doc__)
     parser.add_argument("--suite", default=",".join(SUITES), help="which, with commas (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON, with intervals and misses")
-    parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep the stores there; a later run embeds nothing"
-    )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the stores there; a later run embeds nothing")
     given = parser.parse_args(arguments)
     suites = [name.strip() for name in given.suite.split(",") if name.strip()]
     unknown = [name for name in suites if name not in SUITES]

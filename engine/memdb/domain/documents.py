@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from memdb.base import files, secrets
 from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, is_memory_file, storable
@@ -35,13 +35,22 @@ OffsetsOf = Callable[[str], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """A file below what was added; `path` is the stored one, `real` the operating system's."""
+    """A file below what was added; `path` is the stored one, `location` the operating system's."""
 
     path: str
     size: int
     mtime_ns: int
     ctime_ns: int
-    real: Path
+    location: str
+
+    @property
+    def real(self) -> Path:
+        return Path(self.location)
+
+    @property
+    def suffix(self) -> str:
+        """Which can decide how the bytes are read."""
+        return os.path.splitext(self.location)[1].lower()  # noqa: PTH122 (of thousands of files on every recall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +143,22 @@ def walk(
         problems.append((stored_path(added, root), f"{GONE}: {error.strerror}"))
         return
     if not is_folder:
-        yield from _files(added.parent, root, excluded, [added.name], problems)
+        yield from _files(added.parent, root, excluded, [(added.name, added)], problems)
         return
     pending = [added]
     while pending:
         folder = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+                found = sorted((entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except OSError as error:
             # A folder that went away while the walk ran is no problem; the added one is.
             if folder == added or not isinstance(error, FileNotFoundError):
                 problems.append((stored_path(folder, root), f"{UNLISTED}: {error.strerror}"))
             continue
-        yield from _files(
-            folder, root, excluded, [name for name, is_dir in found if not is_dir and _is_kept(name)], problems
-        )
-        pending.extend(folder / name for name, is_dir in reversed(found) if is_dir and _is_entered(name))
+        names = [(name, entry) for name, entry, is_folder in found if not is_folder and _is_kept(name)]
+        yield from _files(folder, root, excluded, names, problems)
+        pending.extend(folder / name for name, _, is_folder in reversed(found) if is_folder and _is_entered(name))
 
 
 def _is_kept(name: str) -> bool:
@@ -162,34 +170,32 @@ def _is_entered(name: str) -> bool:
 
 
 def _files(
-    folder: Path, root: Path, excluded: Callable[[str], bool], names: list[str], problems: list[tuple[str, str]]
+    folder: Path,
+    root: Path,
+    excluded: Callable[[str], bool],
+    names: Iterable[tuple[str, Path | os.DirEntry[str]]],
+    problems: list[tuple[str, str]],
 ) -> Iterator[DocumentFile]:
     inside = folder.is_relative_to(root)
     at = stored_path(folder, root)
     prefix = at.rstrip("/") + "/" if at else ""
-    for name in names:
+    for name, entry in names:
         path = prefix + storable(name)
         if excluded(path) or (inside and is_memory_file(name)):
             continue
-        real = folder / name
         try:
-            status = real.stat()
+            status = entry.stat()
         except FileNotFoundError:
             continue  # gone while the walk ran, or a link to nothing
         except OSError as error:
             problems.append((path, f"cannot be read: {error.strerror}"))
             continue
         if stat.S_ISREG(status.st_mode):
-            yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, real)
-
-
-def is_readable_kind(name: str) -> bool:
-    """Whether a name is that of a format that memdb reads; other files of a folder are passed over."""
-    return PurePath(name).suffix.lower() in READABLE
+            yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.fspath(entry))
 
 
 READABLE = frozenset(suffix for extractor in extractors.EXTRACTORS for suffix in extractor.suffixes)
-"""The extensions that are read."""
+"""The extensions that are read; other files of a folder are passed over."""
 
 
 def versions() -> set[str]:

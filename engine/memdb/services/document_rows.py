@@ -183,7 +183,8 @@ def carry_over(old: apsw.Connection, fresh: Database) -> int:
 
 
 PASSAGES = """select ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title, created,
-exists (select 1 from edge where edge.src = chunk.id and edge.kind = 'next') as joins_next, iif(has_secret, 'secret', null)
+exists (select 1 from edge where edge.src = chunk.id and edge.kind = 'next') as joins_next,
+iif(has_secret, 'secret', null)
 from chunk where document_id = ? order by ordinal"""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +14,10 @@ from memdb.base.storage import Database
 from memdb.domain import documents, history
 from memdb.domain.documents import DocumentFile, OffsetsOf, Read
 from memdb.domain.extractors import CannotExtract
-from memdb.errors import ModelUnavailable, NotFound
+from memdb.errors import ModelUnavailable, NotFound, UsageError
 from memdb.services import document_rows as rows
 from memdb.services.context import Context, Progress, silent
+from memdb.services.document_scan import Known, Scan, cutter_of, scan
 
 RACY_NS = 2_000_000_000
 """A file changed this recently may change again unseen, as in `sync`."""
@@ -26,6 +27,12 @@ ESTIMATED_TOKENS = 254
 
 ESTIMATE = "estimate"
 """What a document's `cutter` is where tokens were estimated."""
+
+BATCH = 32
+"""Files that are put in at once: taking the lock and committing cost more than a short file."""
+
+BATCH_CHARACTERS = 1_000_000
+"""Or so many characters, a few seconds of writing."""
 
 TOUCHED_SHARE = 32
 """To see that a file has the bytes that it had costs about so many times less than to read and cut it."""
@@ -51,33 +58,6 @@ class DocumentReport:
     skipped: list[str] = field(default_factory=list)
 
 
-class Known(NamedTuple):
-    """What the index has of a place."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    sha256: str
-    state: str
-    document: int | None
-    extractor: str | None
-    cutter: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """The files that need a look, the places that are gone or no longer wanted, and the folders that cannot be read."""
-
-    known: dict[str, Known]
-    suspects: list[DocumentFile]
-    unchanged: int
-    missing: list[str]
-    unwanted: list[str]
-    skipped: list[str]
-    problems: list[tuple[str, str]]
-    is_behind: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """A file as it was seen: its sha256, or why it cannot be read."""
@@ -87,14 +67,32 @@ class Look:
     unread: str | None = None
 
 
+class Reading(NamedTuple):
+    """What was read of a file, and by whose tokens it was cut, or why there is nothing."""
+
+    look: Look
+    content: Read | None
+    cutter: str
+    problem: str
+
+    @property
+    def characters(self) -> int:
+        return sum(len(passage.text) for passage in self.content.passages) if self.content else 0
+
+
 def add(context: Context, paths: list[Path]) -> list[str]:
-    """Remember files and folders whose documents the store mirrors. Raises NotFound where there is nothing."""
+    """Remember files and folders whose documents the store mirrors.
+
+    Raises NotFound where there is nothing, UsageError for a memory of the store; nothing is added then.
+    """
     stored = []
     for path in paths:
         whole = path.expanduser()
         if not whole.exists():
             raise NotFound(f"There is no file or folder {path}.", hint="Check the path; nothing was added.")
         stored.append(documents.stored_path(whole, context.place.root))
+        if whole.is_file() and files.is_memory_file(whole.name) and not history.is_outside(stored[-1]):
+            raise UsageError(f"{path} is a memory of this store already.", hint="`memdb show` prints it.")
     with files.writer(context.place), context.database.write():
         known = {path for path, excluded in context.database.rows("select * from addition") if not excluded}
         excluded = [path for path, out in context.database.rows("select * from addition") if out]
@@ -132,100 +130,6 @@ def remove(context: Context, written: str) -> str:
     return str(paths[0])
 
 
-def scan(context: Context) -> Scan:
-    """Compare the files below what was added with the places; reads no file."""
-    database, root = context.database, context.place.root
-    with database.read():
-        additions = database.rows("select path, excluded from addition order by path")
-        known = {
-            path: Known(*rest)
-            for path, *rest in database.rows(
-                "select path, size, mtime_ns, ctime_ns, place.sha256, place.state, document_id, extractor, cutter"
-                " from place left join document on document.id = document_id"
-            )
-        }
-        stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
-    if not additions and not known and not stood:
-        return Scan({}, [], 0, [], [], [], [], is_behind=False)
-    added = [path for path, excluded in additions if not excluded]
-    excluded = _below([path for path, excluded in additions if excluded], root)
-    wanted = _below(added, root)
-    outdated = _outdated(context, known)
-    problems: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    suspects, skipped, unchanged = [], [], 0
-    for path in added:
-        whole = documents.real_path(path, root)
-        for file in documents.walk(whole, root, excluded, problems):
-            if file.path in seen:
-                continue
-            if file.real != whole and not documents.is_readable_kind(file.real.name):
-                skipped.append(file.path)
-                continue
-            seen.add(file.path)
-            if file.path in outdated or _differs(file, known.get(file.path)):
-                suspects.append(file)
-            else:
-                unchanged += 1
-    gone = sorted(known.keys() - seen)
-    unwanted = [path for path in gone if excluded(path) or not wanted(path)]
-    missing = sorted({path for path in gone if known[path].state != "missing"} - set(unwanted))
-    problems.sort()
-    is_behind = bool(unwanted or missing or problems != stood)
-    return Scan(known, suspects, unchanged, missing, unwanted, skipped, problems, is_behind)
-
-
-def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:
-    """Whether a path lies in any of some folders; the root may itself lie in one."""
-    whole = {documents.real_path(folder, root).as_posix().rstrip("/") for folder in folders}
-    base = root.as_posix().rstrip("/") + "/"
-
-    def lies_below(path: str) -> bool:
-        if not whole:
-            return False
-        at = path if history.is_outside(path) else (base + path).rstrip("/")
-        while at not in whole:
-            at, slash, _ = at.rpartition("/")
-            if not slash:
-                return "" in whole
-        return True
-
-    return lies_below
-
-
-def _differs(file: DocumentFile, known: Known | None) -> bool:
-    if known is None or known.state == "missing":
-        return True
-    return (known.size, known.mtime_ns, known.ctime_ns) != (file.size, file.mtime_ns, file.ctime_ns)
-
-
-def _outdated(context: Context, known: dict[str, Known]) -> set[str]:
-    """The places of documents that another version of their extractor has read, or another model's tokens have cut.
-
-    Also those of files that could not be read, once there are other extractors or libraries.
-    """
-    versions, cutter = documents.versions(), _cutter(context)
-    old = (
-        {
-            path
-            for path, place in known.items()
-            if place.extractor is not None and (place.extractor not in versions or place.cutter not in (cutter, None))
-        }
-        if cutter
-        else {path for path, place in known.items() if place.extractor not in (None, *versions)}
-    )
-    errors = {path for path, place in known.items() if place.state == "error"}
-    if errors and context.database.meta("abilities") != documents.abilities():
-        old |= errors
-    return old
-
-
-def _cutter(context: Context) -> str | None:
-    """The model whose tokens count, or None where there is none: what a model has cut stays as it is then."""
-    status = context.embedder.status
-    return None if status.state == "off" or status.identity == context.broken_tokenizer else status.identity
-
-
 def sync(
     context: Context,
     *,
@@ -246,6 +150,9 @@ def sync(
     report.removed, report.missing = len(found.unwanted), len(found.missing)
     suspects = found.suspects if read_limit is None else _affordable(found, read_limit)
     report.behind = len(found.suspects) - len(suspects)
+    if context.database.read_only:
+        # The times of a copy differ, and cannot be noted: only a file whose bytes differ is behind.
+        suspects = [file for file in suspects if _is_other(file, found.known.get(file.path))]
     if suspects:
         _mirror(context, suspects, report, wait, progress)
     if not report.behind and any(place.state == "error" for place in found.known.values()):
@@ -257,6 +164,10 @@ def sync(
         )
     ]
     return report
+
+
+def _is_other(file: DocumentFile, known: Known | None) -> bool:
+    return known is None or _look(file).sha256 != known.sha256
 
 
 def _affordable(found: Scan, limit: int) -> list[DocumentFile]:
@@ -310,18 +221,26 @@ def _mirror(
         looks.append(_look(file))
         if len(suspects) > 1:
             progress("looking at files", done, len(suspects))
-    with _writing(context, wait) as database:
-        unknown, touched = [], []
-        for look in looks:
-            document = None if look.unread else _current(context, look)
-            if document is None:
-                unknown.append(look)
-            else:
-                touched += _take(database, look, document, report)
-        rows.settle(database, touched)
+    unknown = [look for look in looks if look.unread or _current(context, look) is None]
+    if len(unknown) < len(looks):
+        with _writing(context, wait) as database:
+            unknown, touched = [], []
+            for look in looks:
+                document = None if look.unread else _current(context, look)
+                if document is None:
+                    unknown.append(look)
+                else:
+                    touched += _take(database, look, document, report)
+            rows.settle(database, touched)
+    batch: list[Reading] = []
     for done, look in enumerate(unknown, start=1):
         progress(f"reading {look.file.path}", done - 1, len(unknown))
-        _read_in(context, look, report, wait)
+        if look.unread is None or not _stands(context.database, look):
+            batch.append(_read(context, look))
+        if len(batch) >= BATCH or sum(reading.characters for reading in batch) >= BATCH_CHARACTERS:
+            _put_in(context, batch, report, wait)
+            batch = []
+    _put_in(context, batch, report, wait)
     if unknown:
         progress("reading", len(unknown), len(unknown))
 
@@ -340,9 +259,7 @@ def _look(file: DocumentFile) -> Look:
 
 
 def _same(database: Database, look: Look) -> int | None:
-    found = database.value(
-        "select id from document where sha256 = ? and suffix = ?", (look.sha256, look.file.real.suffix.lower())
-    )
+    found = database.value("select id from document where sha256 = ? and suffix = ?", (look.sha256, look.file.suffix))
     return None if found is None else int(found)
 
 
@@ -352,52 +269,55 @@ def _current(context: Context, look: Look) -> int | None:
     if same is None:
         return None
     extractor, cutter = context.database.rows("select extractor, cutter from document where id = ?", (same,))[0]
-    now = _cutter(context)
+    now = cutter_of(context)
     return same if extractor in documents.versions() and (now is None or now == cutter) else None
 
 
-def _read_in(context: Context, look: Look, report: DocumentReport, wait: float) -> None:
-    """Read one file, outside of any transaction, and put it in whole."""
-    content, cutter, problem = None, "", look.unread
-    if problem is not None and _stands(context.database, look):
+def _read(context: Context, look: Look) -> Reading:
+    """Read one file, outside of any transaction."""
+    if look.unread is not None:
+        return Reading(look, None, "", look.unread)
+    cutter, max_tokens, offsets_of = _tokens(context)
+    try:
+        content = documents.read(look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of)
+    except CannotExtract as error:
+        return Reading(look, None, "", error.message)
+    except OSError as error:
+        return Reading(Look(look.file, ""), None, "", f"cannot be read: {error.strerror}")
+    return Reading(look, content, cutter, "")
+
+
+def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait: float) -> None:
+    """Put files in, each whole."""
+    if not batch:
         return
-    if problem is None:
-        try:
-            content, cutter = _read(context, look)
-        except CannotExtract as error:
-            problem = error.message
-        except OSError as error:
-            look, problem = Look(look.file, "", str(error.strerror)), f"cannot be read: {error.strerror}"
     with _writing(context, wait) as database:
-        if content is None:
-            _fail(database, look, str(problem))
-            return
-        # Another process, or an identical file before this one, may have put it in meanwhile.
-        document = _current(context, look)
-        if document is None:
-            same = _same(database, look)
-            target = same if same is not None else _document_for(database, look.file.path)
-            document = rows.write(database, target, content, look.file.real.suffix.lower(), cutter)
-            report.chunks += len(content.passages)
-        rows.settle(database, _take(database, look, document, report))
+        for look, content, cutter, problem in batch:
+            if content is None:
+                _fail(database, look, problem)
+                continue
+            # Another process, or an identical file before this one, may have put it in meanwhile.
+            document = _current(context, look)
+            if document is None:
+                same = _same(database, look)
+                target = same if same is not None else _document_for(database, look.file.path)
+                document = rows.write(database, target, content, look.file.suffix, cutter)
+                report.chunks += len(content.passages)
+            rows.settle(database, _take(database, look, document, report))
 
 
-def _read(context: Context, look: Look) -> tuple[Read, str]:
-    """The file as read, and by whose tokens it was cut."""
-    cutter, max_tokens, offsets_of = ESTIMATE, ESTIMATED_TOKENS, _estimate()
-    identity = _cutter(context)
+def _tokens(context: Context) -> tuple[str, int, OffsetsOf]:
+    """By whose tokens a file is cut, the window, and what gives the tokens."""
+    identity = cutter_of(context)
     if identity is not None:
         try:
             embedder = context.embedder
-            max_tokens, offsets_of = embedder.window_tokens, embedder.token_offsets
-            offsets_of("a first text")
-            cutter = identity
+            embedder.token_offsets("a first text")
+            return identity, embedder.window_tokens, embedder.token_offsets
         except ModelUnavailable:
             # Its files are there, its tokenizer does not work: nothing is cut anew for it in this process.
             context.broken_tokenizer = identity
-            max_tokens, offsets_of = ESTIMATED_TOKENS, _estimate()
-    file = look.file.real
-    return documents.read(file, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of), cutter
+    return ESTIMATE, ESTIMATED_TOKENS, _estimate()
 
 
 def _estimate() -> OffsetsOf:

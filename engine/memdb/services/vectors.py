@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memdb.base.storage import Database
 from memdb.base.text import sha256_text
-from memdb.base.windows import windows
+from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, windows
 from memdb.errors import ModelUnavailable
 from memdb.services.context import Context, Progress, silent
 
@@ -91,8 +91,10 @@ def passages_of(context: Context, name: str, description: str, body: str) -> lis
     """The windows of a memory as `(start, stop, exact text to embed)`; windows after the first repeat the name."""
     text = "\n".join(part for part in (name, description, body) if part)
     embedder = context.embedder
-    # Room for the name that is put before each later window.
-    room = max(embedder.window_tokens // 2, embedder.window_tokens - embedder.count_tokens(name) - 2)
+    room = embedder.window_tokens
+    if len(text) > room * MAX_CHARACTERS_PER_TOKEN or embedder.count_tokens(text) > room:
+        # The name is put before each later window.
+        room = max(room // 2, room - embedder.count_tokens(name) - 2)
     cuts = windows(text, room, embedder.token_offsets)
     return [(start, stop, text[start:stop] if start == 0 else f"{name}\n{text[start:stop]}") for start, stop in cuts]
 

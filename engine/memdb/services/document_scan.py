@@ -1,0 +1,133 @@
+"""Which documents need a look? The files below what was added, compared with what the index has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from memdb.domain import documents, history
+from memdb.domain.documents import DocumentFile
+from memdb.services.context import Context
+
+
+class Known(NamedTuple):
+    """What the index has of a place."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    sha256: str
+    state: str
+    document: int | None
+    extractor: str | None
+    cutter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The files that need a look, the places that are gone or no longer wanted, and the folders that cannot be read."""
+
+    known: dict[str, Known]
+    suspects: list[DocumentFile]
+    unchanged: int
+    missing: list[str]
+    unwanted: list[str]
+    skipped: list[str]
+    problems: list[tuple[str, str]]
+    is_behind: bool
+
+
+def scan(context: Context) -> Scan:
+    """Compare the files below what was added with the places; reads no file."""
+    database, root = context.database, context.place.root
+    with database.read():
+        additions = database.rows("select path, excluded from addition order by path")
+        known = {
+            path: Known(*rest)
+            for path, *rest in database.rows(
+                "select path, size, mtime_ns, ctime_ns, place.sha256, place.state, document_id, extractor, cutter"
+                " from place left join document on document.id = document_id"
+            )
+        }
+        stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
+    if not additions and not known and not stood:
+        return Scan({}, [], 0, [], [], [], [], is_behind=False)
+    added = [path for path, excluded in additions if not excluded]
+    excluded = _below([path for path, excluded in additions if excluded], root)
+    wanted = _below(added, root)
+    outdated = _outdated(context, known)
+    problems: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    suspects, skipped, unchanged = [], [], 0
+    for path in added:
+        whole = documents.real_path(path, root)
+        for file in documents.walk(whole, root, excluded, problems):
+            if file.path in seen:
+                continue
+            if file.suffix not in documents.READABLE and file.real != whole:
+                skipped.append(file.path)
+                continue
+            seen.add(file.path)
+            if file.path in outdated or _differs(file, known.get(file.path)):
+                suspects.append(file)
+            else:
+                unchanged += 1
+    gone = sorted(known.keys() - seen)
+    unwanted = [path for path in gone if excluded(path) or not wanted(path)]
+    missing = sorted({path for path in gone if known[path].state != "missing"} - set(unwanted))
+    problems.sort()
+    is_behind = bool(unwanted or missing or problems != stood)
+    return Scan(known, suspects, unchanged, missing, unwanted, skipped, problems, is_behind)
+
+
+def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:
+    """Whether a path lies in any of some folders; the root may itself lie in one."""
+    whole = {documents.real_path(folder, root).as_posix().rstrip("/") for folder in folders}
+    base = root.as_posix().rstrip("/") + "/"
+
+    def lies_below(path: str) -> bool:
+        if not whole:
+            return False
+        at = path if history.is_outside(path) else (base + path).rstrip("/")
+        while at not in whole:
+            at, slash, _ = at.rpartition("/")
+            if not slash:
+                return "" in whole
+        return True
+
+    return lies_below
+
+
+def _differs(file: DocumentFile, known: Known | None) -> bool:
+    if known is None or known.state == "missing":
+        return True
+    return (known.size, known.mtime_ns, known.ctime_ns) != (file.size, file.mtime_ns, file.ctime_ns)
+
+
+def _outdated(context: Context, known: dict[str, Known]) -> set[str]:
+    """The places of documents that another version of their extractor has read, or another model's tokens have cut.
+
+    Also those of files that could not be read, once there are other extractors or libraries.
+    """
+    versions, cutter = documents.versions(), cutter_of(context)
+    old = (
+        {
+            path
+            for path, place in known.items()
+            if place.extractor is not None and (place.extractor not in versions or place.cutter not in (cutter, None))
+        }
+        if cutter
+        else {path for path, place in known.items() if place.extractor not in (None, *versions)}
+    )
+    errors = {path for path, place in known.items() if place.state == "error"}
+    if errors and context.database.meta("abilities") != documents.abilities():
+        old |= errors
+    return old
+
+
+def cutter_of(context: Context) -> str | None:
+    """The model whose tokens count, or None where there is none: what a model has cut stays as it is then."""
+    status = context.embedder.status
+    return None if status.state == "off" or status.identity == context.broken_tokenizer else status.identity
