@@ -38,16 +38,22 @@ near as materialized (
 vector as materialized (
     select node_id, similarity, place from near where similarity >= :vector_floor
 ),
--- A text with few of the question's words stands only where the vector arm, when it is on, does not speak against it.
--- All words come first, then any word. Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
+-- A text with few of the question's words is an answer only where the vector arm, when it is on, does not speak against it.
+telling as materialized (
+    select node_id from matched
+    where share >= :keyword_strong
+       or share >= case when matched.words > 1 then :keyword_weak else :keyword_alone end
+          and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak))
+),
+-- Where there is an answer, other texts follow it down to a part of the best one's BM25. All words come first, then any word.
+-- Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
 keyword as materialized (
     select matched.node_id, share, round(min(1.0, bulk * (27 + bulk * bulk) / (27 + 9 * bulk * bulk)), 12) as similarity,
            row_number() over (order by whole desc, bulk desc, node.key) as place
     from matched
     join node on node.id = matched.node_id
-    where share >= :keyword_strong
-       or share >= case when matched.words > 1 then :keyword_weak else :keyword_alone end
-          and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak))
+    where matched.node_id in (select node_id from telling)
+       or exists (select 1 from telling) and bulk >= :keyword_tail * (select max(bulk) from matched)
     order by place
     limit :pool
 )

@@ -35,6 +35,9 @@ KEYWORD_WEAK = 0.25
 KEYWORD_ALONE = 0.4
 """The least share of one word alone: of a question of three words or more, one seldom says what it is about."""
 
+KEYWORD_TAIL = 0.2
+"""Where one text is a candidate, others are down to this part of its BM25: they add recall, and rank below it."""
+
 VECTOR_WEAK = 0.5
 """Far is below this part of the model's floor."""
 
@@ -112,6 +115,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "keyword_strong": KEYWORD_STRONG,
         "keyword_weak": KEYWORD_WEAK,
         "keyword_alone": KEYWORD_ALONE,
+        "keyword_tail": KEYWORD_TAIL,
         "k1": K1,
         "b": B,
         "pool": POOL,

@@ -17,6 +17,9 @@ from memdb.services.sync import SyncReport
 
 SALVAGE_BATCH = 1000
 
+HEAL_EMBEDS = 16
+"""Texts embedded while damage is mended: whoever met it is waiting. What was salvaged is free, `sync` does the rest."""
+
 UNIT_TOLERANCE = 2e-6
 """How far the length of a vector of float32 may be from 1 (measured: 7e-8); more tells of a byte that changed."""
 
@@ -44,6 +47,7 @@ def rebuild(
     sound = keep_old and _is_sound(context)
     context.close()
     with files.writer(place):
+        _rescue(aside, place.database)
         remove(aside)
         fresh = Database(aside)
         context.use(fresh)
@@ -53,7 +57,7 @@ def rebuild(
                 context.replay_journal()
                 fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
             _carry_over(place.database, fresh)
-            report = sync.sync(context, yes=True, progress=progress)
+            report = sync.sync(context, yes=True, embed_limit=None if keep_old else HEAL_EMBEDS, progress=progress)
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
                     scrubbing.drop_vectors(context)
@@ -65,6 +69,7 @@ def rebuild(
             fresh.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except BaseException:
             context.close()
+            _rescue(aside, place.database)
             remove(aside)
             raise
         context.close()
@@ -95,6 +100,22 @@ def heal(context: Context, error: Damaged, *, progress: Progress = silent) -> Re
     result = rebuild(context, reason=error.message, progress=progress, keep_old=False)
     context.damage = error.message
     return result
+
+
+def _rescue(aside: Path, old: Path) -> None:
+    """Put the vectors of a rebuild that did not finish into the old database, where the next one finds them."""
+    if not aside.exists() or not old.exists():
+        return
+    try:
+        target = Database(old)
+    except MemdbError:
+        return  # too damaged to take them: they are computed again
+    try:
+        _salvage(aside, target)
+    except MemdbError:
+        return
+    finally:
+        target.close()
 
 
 def _salvage(old: Path, fresh: Database) -> int:

@@ -65,6 +65,8 @@ def pending_count(context: Context) -> int:
 def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
     """Embed what waits and return how many texts the model read; texts in the cache cost nothing.
 
+    With a `limit` it stops once the model has read so many.
+
     No transaction is open while the model works. Interrupted, it goes on where it was.
     Raises ModelUnavailable where there is no model or it fails.
     """
@@ -72,18 +74,20 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     identity = embedder.status.identity or ""
     repair_index(database)
     # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
-    nodes = [node for (node,) in database.rows(WAITING, (identity,))][:limit]
+    nodes = [node for (node,) in database.rows(WAITING, (identity,))]
     if not nodes:
         return 0
     if not identity:
         raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
     _prepare(database, identity)
-    embedded = 0
-    for start in range(0, len(nodes), BATCH):
-        batch = nodes[start : start + BATCH]
+    embedded = done = 0
+    while done < len(nodes) and (limit is None or embedded < limit):
+        # What is in the cache costs nothing and does not count.
+        batch = nodes[done : done + (BATCH if limit is None else min(BATCH, limit - embedded))]
         values = {"nodes": json.dumps(batch)}
         embedded += _embed_batch(context, identity, database.rows(CHOSEN, values))
-        progress("embedding", start + len(batch), len(nodes))
+        done += len(batch)
+        progress("embedding", done, len(nodes))
     return embedded
 
 
