@@ -9,17 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
 import pytest
 
+import memdb
 from memdb.errors import MemdbError, ModelUnavailable, NewerStore, NotWritable, StoreUnreadable
 from memdb.services import rebuilding
 from memdb.store import Store
 from tests.conftest import write_files
-from tests.fake_embedder import FakeEmbedder
+from tests.fake_embedder import FakeEmbedder, Vector
 from tests.histories import differing
 
 Make = Callable[..., Store]
@@ -423,3 +424,56 @@ def test_a_rebuild_that_is_killed_leaves_the_old_database(tmp_path: Path) -> Non
         again.rebuild()
     assert time.monotonic() - started < 10
     assert not list(store.place.home.glob("*.rebuild*"))
+
+
+class Interrupted(FakeEmbedder):
+    """Ctrl-C after some texts."""
+
+    def embed_passages(self, texts: Sequence[str], progress: object = None) -> Iterator[Vector]:
+        for text in texts:
+            if len(self.read) == 20:
+                raise KeyboardInterrupt
+            yield from super().embed_passages([text], progress)
+
+
+def test_an_interrupted_rebuild_keeps_the_vectors_that_it_computed(tmp_path: Path) -> None:
+    write_files(tmp_path / "notes", {f"user/n{number}.md": f"Note {number} of many.\n" for number in range(40)})
+    with Store.init(tmp_path / "notes", embedder=FakeEmbedder(off="away")) as store:
+        store.sync()
+    with memdb.open(tmp_path / "notes", embedder=Interrupted()) as store, pytest.raises(KeyboardInterrupt):
+        store.rebuild()
+    embedder = FakeEmbedder()
+    with memdb.open(tmp_path / "notes", embedder=embedder) as store:
+        assert store.rebuild().salvaged == 20
+    assert len(embedder.read) == 20
+
+
+def test_a_killed_rebuild_leaves_its_vectors_to_the_next(tmp_path: Path) -> None:
+    write_files(tmp_path / "notes", {f"user/n{number}.md": f"Note {number} of many.\n" for number in range(40)})
+    with Store.init(tmp_path / "notes", embedder=FakeEmbedder()) as store:
+        store.sync()
+    home = tmp_path / "notes" / ".memdb"
+    shutil.copyfile(home / "memory.db", home / "memory.db.rebuild")
+    with (
+        memdb.open(tmp_path / "notes", embedder=FakeEmbedder()) as store,
+        store._context.database.write() as connection,
+    ):
+        connection.execute("delete from embedding")
+    embedder = FakeEmbedder()
+    with memdb.open(tmp_path / "notes", embedder=embedder) as store:
+        assert store.rebuild().salvaged == 40
+    assert embedder.read == []
+    assert not (home / "memory.db.rebuild").exists()
+
+
+def test_damage_is_mended_before_all_is_embedded_again(tmp_path: Path) -> None:
+    write_files(tmp_path / "notes", {f"user/n{number}.md": f"Note {number} of many.\n" for number in range(40)})
+    with Store.init(tmp_path / "notes", embedder=FakeEmbedder()) as store:
+        store.sync()
+    (tmp_path / "notes" / ".memdb" / "memory.db").write_bytes(b"no database at all " * 500)
+    embedder = FakeEmbedder()
+    with memdb.open(tmp_path / "notes", embedder=embedder) as store:
+        assert store.damage is not None
+        assert len(embedder.read) == rebuilding.HEAL_EMBEDS
+        assert len(store.list()) == 40
+        assert store.sync().embedded == 40 - rebuilding.HEAL_EMBEDS

@@ -29,7 +29,7 @@ def verify(context: Context) -> None:
     In all other cases (a crash, a copy of the folder, another process at work) SQLite's quick check has to do.
     """
     place = context.place
-    as_noted = _is_as_noted(place)
+    as_noted = is_as_noted(place)
     changed = not as_noted and _was_changed(place)
     if changed:
         # Another process may be between closing the file and noting it.
@@ -82,7 +82,8 @@ def note(place: Place) -> None:
         fresh.replace(file)
 
 
-def _is_as_noted(place: Place) -> bool:
+def is_as_noted(place: Place) -> bool:
+    """Whether the database is as memdb left it."""
     stamp = _stamp(place)
     return stamp is not None and stamp == _noted(place)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from memdb.base import files
+from memdb.base.place import Place
 from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
 from memdb.services import checking, document_rows, scrubbing, sync
@@ -47,7 +48,7 @@ def rebuild(
     sound = keep_old and _is_sound(context)
     context.close()
     with files.writer(place):
-        _rescue(aside, place.database)
+        _rescue(aside, place)
         remove(aside)
         fresh = Database(aside)
         context.use(fresh)
@@ -69,7 +70,7 @@ def rebuild(
             fresh.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except BaseException:
             context.close()
-            _rescue(aside, place.database)
+            _rescue(aside, place)
             remove(aside)
             raise
         context.close()
@@ -102,20 +103,21 @@ def heal(context: Context, error: Damaged, *, progress: Progress = silent) -> Re
     return result
 
 
-def _rescue(aside: Path, old: Path) -> None:
+def _rescue(aside: Path, place: Place) -> None:
     """Put the vectors of a rebuild that did not finish into the old database, where the next one finds them."""
-    if not aside.exists() or not old.exists():
+    if not aside.exists() or not place.database.exists():
         return
+    vouched = checking.is_as_noted(place)
     try:
-        target = Database(old)
-    except MemdbError:
-        return  # too damaged to take them: they are computed again
-    try:
-        _salvage(aside, target)
-    except MemdbError:
-        return
-    finally:
-        target.close()
+        target = Database(place.database)
+        try:
+            _salvage(aside, target)
+        finally:
+            target.close()
+    except (MemdbError, apsw.Error):
+        return  # a database too damaged, or a disk too full, to take them: they are computed again
+    if vouched:
+        checking.note(place)
 
 
 def _salvage(old: Path, fresh: Database) -> int:
