@@ -35,7 +35,7 @@ KEYWORD_WEAK = 0.25
 KEYWORD_ALONE = 0.4
 """The least share of one word alone: of a question of three words or more, one seldom says what it is about."""
 
-KEYWORD_TAIL = 0.2
+KEYWORD_TAIL = 0.4
 """Where one text is a candidate, others are down to this part of its BM25: they add recall, and rank below it."""
 
 VECTOR_WEAK = 0.5
