@@ -409,17 +409,17 @@ def test_a_chunk_whose_file_is_gone_is_marked(root: Path, guide: str) -> None:
     assert "   stale: the document's file is gone\n" in memdb("recall", "snapshot").out
 
 
-LONG = Citation("document:/home/her/work/handbooks/pumps/2026/guide.md", ("Guide", "Install"), None, 12, 20, None)
+LONG = Citation("document:/home/her/docs/handbooks/pumps/2026/guide.md", ("Guide", "Install"), None, 12, 20, None)
 
 
 @pytest.mark.parametrize(
     ("columns", "shown"),
     [
-        (None, "/home/her/work/handbooks/pumps/2026/guide.md › Guide › Install, lines 12-20"),
-        (75, "/home/her/work/handbooks/pumps/2026/guide.md › Guide › Install, lines 12-20"),
+        (None, "/home/her/docs/handbooks/pumps/2026/guide.md › Guide › Install, lines 12-20"),
+        (75, "/home/her/docs/handbooks/pumps/2026/guide.md › Guide › Install, lines 12-20"),
         (60, "/home/he...umps/2026/guide.md › Guide › Install, lines 12-20"),
         (46, "/hom...guide.md › Guide › Install, lines 12-20"),
-        (40, "/home/her/work/handbooks/pumps/2026/g..."),
+        (40, "/home/her/docs/handbooks/pumps/2026/g..."),
     ],
 )
 def test_a_long_path_is_cut_in_the_middle(columns: int | None, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
