@@ -95,6 +95,8 @@ def test_add_as_json(root: Path, docs: Path) -> None:
             "behind": 0,
             "failed": [{"path": (docs / "empty.txt").as_posix(), "reason": "The file is empty."}],
             "skipped": [(docs / "photo.png").as_posix(), (docs / "parts" / "old.png").as_posix()],
+            "memories": 0,
+            "notes": [],
         },
         "embedded": 0,
         "pending": 8,
@@ -126,18 +128,30 @@ def test_add_without_embedding(root: Path, docs: Path, monkeypatch: pytest.Monke
     assert asked == {"embed": True}
 
 
-@pytest.mark.parametrize("url", ["https://example.org/page", "HTTP://example.org", "file:///etc/hosts"])
-def test_add_refuses_a_url(root: Path, docs: Path, url: str) -> None:
-    answer = memdb("add", docs, url, "--json")
+@pytest.mark.parametrize("url", ["ftp://example.org/page", "file:///etc/hosts", "https://"])
+def test_add_refuses_other_addresses(root: Path, url: str) -> None:
+    answer = memdb("add", url, "--json")
     assert (answer.code, answer.json["error"]["code"]) == (2, "usage")
-    assert answer.json["error"]["hint"] == "Save the page as a file and add that."
+    assert answer.json["error"]["hint"]
     assert memdb("documents", "--json").json == {"documents": []}
 
 
 def test_add_refuses_what_is_a_memory(root: Path) -> None:
     answer = memdb("add", root / "user" / ".." / "feedback" / "prefers-tables.md")
     assert answer.code == 2
-    assert "Markdown files are memories" in answer.err
+    assert "Markdown files in its folder are memories" in answer.err
+
+
+def test_add_says_which_files_of_a_folder_are_memories(root: Path) -> None:
+    write_files(root / "papers", {"a.txt": "The valve is green.", "b.md": "A memory.", "sub/c.md": "Another one."})
+    answer = memdb("add", root / "papers")
+    assert answer.code == 0
+    assert answer.out.startswith("1 added, ")
+    assert answer.err.splitlines()[0] == (
+        "note: 2 Markdown files there in the store's own folder: memories, no documents; `memdb list` shows them."
+    )
+    assert memdb("add", root / "papers", "--json").json["documents"]["memories"] == 2
+    assert "Markdown" not in memdb("add", root / "papers" / "a.txt").err
 
 
 def test_add_of_nothing(root: Path, tmp_path: Path) -> None:
@@ -162,6 +176,7 @@ def test_documents(root: Path, guide: str) -> None:
                 "chunks": 4,
                 "places": [place],
                 "notes": [],
+                "link": None,
             }
         ]
     }
@@ -201,6 +216,7 @@ def citation(document: str) -> dict[str, object]:
         "start_line": 15,
         "end_line": 16,
         "record_id": None,
+        "link": None,
         "text": f"{document.removeprefix('document:')} › Guide › Restore, lines 15-16",
     }
 
@@ -273,7 +289,8 @@ def test_show_raw_is_for_memories(root: Path, guide: str) -> None:
 def test_open_prints_the_path(root: Path, guide: str) -> None:
     path = root.parent / "docs" / "guide.md"
     assert memdb("open", guide, "--print").out == f"{path}\n"
-    assert memdb("open", guide, "--print", "--json").json == {"document": guide, "path": str(path), "opened": False}
+    shape = {"document": guide, "path": str(path), "link": None, "opened": False}
+    assert memdb("open", guide, "--print", "--json").json == shape
 
 
 def test_open_opens_the_file(root: Path, guide: str, monkeypatch: pytest.MonkeyPatch) -> None:

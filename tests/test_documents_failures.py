@@ -214,8 +214,16 @@ def test_a_library_that_is_installed_later_lets_its_files_in(tmp_path: Path, mon
 def test_what_is_added_must_be_there(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, {"a.md": "The gate is green.\n"})
     with pytest.raises(NotFound, match="no file or folder"):
-        shelf.add("a.md", "nowhere.md")
+        shelf.add("nowhere.md")
     assert shelf.rows("select * from addition") == []
+
+
+def test_what_is_not_there_keeps_no_other_back(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"a.md": "The gate is green.\n"})
+    report = shelf.add("nowhere.md", "a.md")
+    nowhere = str(shelf.docs / "nowhere.md")
+    assert report.documents.failed == [(nowhere, f"There is no file or folder {nowhere}. Check the path.")]
+    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.md")]
 
 
 def test_a_memory_is_no_document(tmp_path: Path) -> None:

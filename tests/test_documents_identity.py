@@ -187,3 +187,88 @@ def test_the_cascade_reaches_the_neighbour(tmp_path: Path) -> None:
     hops = {hit.id: hit.path for hit in answer.hits}
     assert len(hops) > 1
     assert [hop.edge for hop in hops[f"{shelf.key('a.txt')}#2"]] == [None, "next"]
+
+
+def moved_and_edited(shelf: Shelf, numbers: list[int], **changed: str) -> None:
+    (shelf.docs / "valves.md").unlink()
+    shelf.put({"sub/pipes.md": guide(numbers, **changed)})
+
+
+def test_a_file_that_is_renamed_and_edited_at_once_stays_the_document_that_it_is(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3]), "other.md": "The gate is green.\n"})
+    shelf.add()
+    before, document = shelf.nodes("valves.md"), shelf.rows("select min(document_id) from chunk where text like '%3%'")
+    shelf.embedder.read.clear()
+    moved_and_edited(shelf, [1, 2, 3], v2="It is stuck.\n")
+    report = shelf.store.sync()
+    assert (report.documents.moved, report.documents.added, report.documents.missing) == (1, 0, 1)
+    assert shelf.embedder.read == ["Valves › Valve 2\nIt is stuck."]
+    after = shelf.nodes("sub/pipes.md")
+    assert {text for text in after if before.get(text) != after[text]} == {"It is stuck."}
+    assert shelf.rows("select min(document_id) from chunk where text like '%3%'") == document
+    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("other.md"), shelf.key("sub/pipes.md")]
+    assert shelf.store.sync().documents.moved == 0
+    shelf.assert_rebuilds()
+
+
+@pytest.mark.parametrize(
+    ("kept", "moved"), [([1, 2, 9], 1), ([1, 8, 9], 1), ([7, 8, 9], 0), (list(range(1, 8)), 1), (list(range(1, 9)), 0)]
+)
+def test_half_of_the_passages_tell_a_moved_document(tmp_path: Path, kept: list[int], moved: int) -> None:
+    """The title's own passage is shared too: two of four and four of eight are enough, four of nine are not."""
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3])})
+    shelf.add()
+    changed = {f"v{number}": f"Valve {number} is new here.\n" for number in range(4, 10)}
+    moved_and_edited(shelf, kept, **changed)
+    report = shelf.store.sync()
+    assert (report.documents.moved, report.documents.added) == (moved, 1 - moved)
+    assert len(shelf.store.documents()) == 2 - moved
+    shelf.assert_rebuilds()
+
+
+@pytest.mark.parametrize("which", ["two new ones", "two missing ones"])
+def test_where_two_could_be_meant_none_is(tmp_path: Path, which: str) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3])})
+    if which == "two missing ones":
+        shelf.put({"copy.md": guide([1, 2, 3, 4])})
+    shelf.add()
+    if which == "two missing ones":
+        (shelf.docs / "copy.md").unlink()
+    else:
+        shelf.put({"sub/more.md": guide([1, 2, 3, 5])})
+    moved_and_edited(shelf, [1, 2, 3], v2="It is stuck.\n")
+    report = shelf.store.sync()
+    assert report.documents.moved == 0
+    assert sorted(doc.state for doc in shelf.store.documents()) == sorted(
+        ["missing", "missing", "seen"] if which == "two missing ones" else ["missing", "seen", "seen"]
+    )
+    shelf.assert_rebuilds()
+
+
+def test_a_file_that_goes_and_one_that_comes_later_are_joined_as_well(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3])})
+    shelf.add()
+    before = shelf.nodes("valves.md")
+    (shelf.docs / "valves.md").unlink()
+    shelf.store.sync()
+    shelf.put({"pipes.md": guide([1, 2, 3], v2="It is stuck.\n")})
+    assert shelf.store.sync().documents.moved == 1
+    after = shelf.nodes("pipes.md")
+    assert {text for text in after if before.get(text) != after[text]} == {"It is stuck."}
+    shelf.assert_rebuilds()
+
+
+def test_an_edit_leaves_the_rows_of_other_passages_alone(tmp_path: Path) -> None:
+    """What waits on new rows, such as extraction, must not do unchanged passages again."""
+    shelf = Shelf(tmp_path, {"valves.md": guide([1, 2, 3])})
+    shelf.add()
+    written: list[int] = []
+    database = shelf.store._context.database
+    database.connection.execute("create temp table written (id integer)")
+    database.connection.execute(
+        "create temp trigger note after insert on main.chunk begin insert into written values (new.id); end"
+    )
+    shelf.put({"valves.md": guide([3, 1, 2], v2="It is stuck.\n")})
+    shelf.store.sync()
+    written = [chunk for (chunk,) in database.rows("select id from written")]
+    assert written == [shelf.nodes("valves.md")["It is stuck."]]

@@ -29,6 +29,21 @@ def open_file(file: Path) -> None:
         ) from error
 
 
+def open_link(link: str) -> None:
+    """Show an http or https address in the browser. Raises MemdbError where there is none."""
+    if not link.startswith(("http://", "https://")):
+        raise MemdbError(f"{link} is no http or https address, and no other is opened.")
+    try:
+        if sys.platform == "win32":
+            os.startfile(link)
+        else:
+            run(["open" if sys.platform == "darwin" else "xdg-open", link])
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MemdbError(
+            f"No program opens {link}: {error}.", hint="`memdb open DOCUMENT --snapshot` opens what was kept of it."
+        ) from error
+
+
 def is_viewed(file: Path) -> bool:
     """Whether the system's own program for a file shows it, and does not run it."""
     return file.suffix.lower() in VIEWED

@@ -60,6 +60,9 @@ def print_chunk(found: Around, as_json: bool) -> None:
         screen.as_json(shape)
         return
     screen.lines([[(cited(chunk.citation), "bold cyan")], [(f"  {screen.cell(chunk.id)}", "dim")]])
+    link = chunk.citation.link
+    if link is not None and not chunk.citation.document.endswith(link):
+        screen.lines([[("  " + screen.cell(link), "dim")]])
     if not chunk.embedded:
         screen.lines([[("  not embedded", "dim")]])
     for other in found.chunks:
@@ -79,6 +82,7 @@ def print_document(store: Store, key: str, as_json: bool) -> None:
     facts = {
         "title": document.title,
         "format": document.format,
+        "link": document.link or "",
         "places": ", ".join(document.places),
         "state": "" if document.state == "seen" else document.state,
         "notes": "; ".join(document.notes),

@@ -39,15 +39,16 @@ def read_text(file: Path) -> str:
 
 def read_stdin() -> str:
     """All of standard input, in whatever encoding it has. Raises UsageError where it is no text."""
-    return _decoded(_stdin_bytes(), "Standard input")
+    return _decoded(stdin_bytes(), "Standard input")
 
 
 def read_question() -> str:
     """All of standard input as a question: bytes that are no text are passed over."""
-    return _stdin_bytes().decode("utf-8", "replace").strip("\r\n")
+    return stdin_bytes().decode("utf-8", "replace").strip("\r\n")
 
 
-def _stdin_bytes() -> bytes:
+def stdin_bytes() -> bytes:
+    """All of standard input as it came."""
     binary = getattr(sys.stdin, "buffer", None)
     return bytes(binary.read()) if binary is not None else sys.stdin.read().encode("utf-8", "replace")
 

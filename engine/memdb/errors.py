@@ -77,3 +77,53 @@ class Busy(MemdbError):
     """Another process holds the store for longer than memdb waits."""
 
     code, exit_code = "busy", 8
+
+
+class LlmError(MemdbError):
+    """The language model gave no usable answer; the counts say what the tries used up, None where it is unknown."""
+
+    code, exit_code = "llm", 7
+    attempts = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+class LlmOff(LlmError):
+    """No language model is set up, or it is switched off."""
+
+    code = "llm_off"
+
+
+class LlmRefused(LlmError):
+    """The endpoint will not answer, and asking again does not help.
+
+    `kind` is "spend", "key" or "model", which meet every request alike, or "request" or "content" for this text alone.
+    """
+
+    code = "llm_refused"
+
+    def __init__(self, message: str, *, kind: str = "request", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every other request would be refused too."""
+        return self.kind in ("spend", "key", "model")
+
+
+class LlmUnavailable(LlmError):
+    """The endpoint did not answer this time; `retry_after` is the seconds that it asked for, if it did."""
+
+    code = "llm_unavailable"
+
+    def __init__(self, message: str, *, hint: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class LlmBadAnswer(LlmError):
+    """The model answered, and none of its answers had the form that was asked for."""
+
+    code = "llm_bad_answer"

@@ -23,6 +23,7 @@ from memdb.services.recall import Filters, Hit, Recall
 
 if TYPE_CHECKING:
     from memdb.services.digests import Digest
+    from memdb.services.document_additions import Added
     from memdb.services.evaluation import Evaluation
     from memdb.services.forgetting import Forgotten
     from memdb.services.inspection import Finding
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+RECALL_NAMES = 200
+"""Texts that a recall reads for names on its way, about as long."""
+
 RECALL_EMBEDS = 16
-"""Memories that a recall embeds on its way: a few saves, about a quarter of a second; more is left to `sync`."""
+"""Texts that a recall embeds on its way: a few saves, about a quarter of a second; more is left to `sync`."""
 
 RECALL_CLUSTERS = 2_000
 """A recall clusters stores of up to so many memories again (a few hundredths of a second); larger ones wait for
@@ -107,7 +111,8 @@ class Store:
         limit: int = recalling.LIMIT,
         filters: Filters | None = None,
         hops: int = recalling.HOPS,
-        arms: Sequence[str] = ("vector", "keyword"),
+        arms: Sequence[str] = recalling.ARMS,
+        paths: str = "evidence",
         sync_first: bool = True,
     ) -> Recall:
         """The memories that belong in the next prompt, most relevant first, each with the path by which it came.
@@ -117,7 +122,9 @@ class Store:
         """
         notes = self._freshen() if sync_first else []
         answer = self._run(
-            lambda context: recalling.recall(context, query, limit=limit, filters=filters, hops=hops, arms=arms)
+            lambda context: recalling.recall(
+                context, query, limit=limit, filters=filters, hops=hops, arms=arms, paths=paths
+            )
         )
         answer.notes.extend(notes)
         return answer
@@ -231,9 +238,14 @@ class Store:
         return self._run(lambda context: reading.show_chunk(context, chunk, around=around))
 
     def open_path(self, document: str) -> Path:
-        """The file of a document by its id alone: its first place that is there. Raises NotFound."""
+        """The file of a document by its id alone: its first place that is there, or its snapshot. Raises NotFound."""
         self._freshen(embed=False)
         return self._run(lambda context: reading.open_path(context, document))
+
+    def document_link(self, document: str) -> str | None:
+        """The address that a document was read from, by its id alone; None of a file or an upload."""
+        self._freshen(embed=False)
+        return self._run(lambda context: reading.document_link(context, document))
 
     # Writing
 
@@ -260,30 +272,57 @@ class Store:
         return self._run(lambda context: saving.save(context, memory, body, **fields))
 
     def add(self, paths: Sequence[Path | str], *, embed: bool = True, progress: Progress = silent) -> SyncReport:
-        """Mirror files and folders as documents from now on, and sync.
+        """Mirror files and folders as documents from now on, fetch http and https addresses (texts), and sync.
 
-        `failed` and `skipped` of the report's documents are those below the paths. Raises NotFound where a path does
-        not exist, and then adds none.
+        An address is fetched now, and again when it is added again, never by a sync. `failed` and `skipped` of the
+        report's documents are those of this call; a single path that cannot be taken raises: NotFound, UsageError,
+        SecretFound, CannotFetch, CannotExtract.
         """
-        from memdb.domain.history import is_below
-        from memdb.services import documents
+        from memdb.services import document_additions as additions
 
-        added = self._run(lambda context: documents.add(context, [Path(path) for path in paths]))
+        wanted = additions.gather(paths, progress=progress)
+        added = self._run(lambda context: additions.add(context, wanted))
+        return self._sync_added(added, embed, progress)
+
+    def add_bytes(self, name: str, data: bytes, *, embed: bool = True, progress: Progress = silent) -> SyncReport:
+        """Keep bytes as the document `document:upload://NAME`, in place of an earlier one of that name.
+
+        The name's suffix says how they are read. Raises UsageError for a bad name and more than 32 MB, SecretFound,
+        CannotExtract.
+        """
+        from memdb.services import document_additions as additions
+
+        added = self._run(lambda context: additions.upload(context, name, data))
+        return self._sync_added(added, embed, progress)
+
+    def add_text(self, name: str, text: str, *, embed: bool = True, progress: Progress = silent) -> SyncReport:
+        """`add_bytes` of a text."""
+        return self.add_bytes(name, text.encode("utf-8", "replace"), embed=embed, progress=progress)
+
+    def _sync_added(self, added: Added, embed: bool, progress: Progress) -> SyncReport:
+        from memdb.domain.history import is_below
+        from memdb.services import document_additions as additions
+
         report = self.sync(embed=embed, progress=progress)
 
         def is_added(path: str) -> bool:
-            return any(is_below(path, folder) for folder in added)
+            return any(is_below(path, folder) for folder in added.paths)
 
         found = report.documents
-        found.failed = [(path, reason) for path, reason in found.failed if is_added(path)]
+        found.failed = [(path, reason) for path, reason in found.failed if is_added(path)] + added.failed
         found.skipped = [path for path in found.skipped if is_added(path)]
+        found.notes = added.notes
+        found.memories = self._run(lambda context: additions.memories_below(context, added.paths))
         return report
 
     def remove(self, document: str, *, progress: Progress = silent) -> str:
-        """Stop mirroring a document, file or folder, and drop its chunks; the file stays. Returns its path."""
-        from memdb.services import documents
+        """Stop mirroring a document, file, folder or address, and drop its chunks. Returns its path.
 
-        path = self._run(lambda context: documents.remove(context, document))
+        A file stays; the snapshot of a page or an upload goes.
+        """
+        from memdb.services import document_additions as additions
+
+        path = self._run(lambda context: additions.remove(context, document))
         self.sync(embed=False, progress=progress)
         return path
 
@@ -362,6 +401,7 @@ class Store:
                     embed_limit=RECALL_EMBEDS,
                     cluster_limit=RECALL_CLUSTERS,
                     read_limit=RECALL_READS,
+                    names_limit=RECALL_NAMES,
                     wait=RECALL_WAIT,
                 )
             )
@@ -372,7 +412,8 @@ class Store:
             files_are = "1 document is" if report.documents.behind == 1 else f"{report.documents.behind} documents are"
             notes.append(f"{files_are} not read yet; `memdb sync` does it.")
         if report.pending and not report.embedder:
-            notes.append(f"{report.pending} memories are not embedded yet; `memdb sync` does it.")
+            texts_are = "1 text is" if report.pending == 1 else f"{report.pending} texts are"
+            notes.append(f"{texts_are} not embedded yet; `memdb sync` does it.")
         return notes
 
 

@@ -15,49 +15,60 @@ seed as materialized (
 relay as materialized (
     select node_id, key, score from pool order by score desc, key limit :hub_pool
 ),
--- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop.
+-- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
+-- less, the more texts mention it: 2 / its neighbours, the whole where two texts share it, and to a text that is about it.
 -- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
--- join, so a hub of any size costs no more than these. A last hop to what is no answer, or to what the arms found better, is not
--- made. The best rows expand first and at most :walk_rows do, which bounds
+-- join, so a hub of any size costs no more than these. A last hop to what is no answer, or, where only the best path counts, to
+-- what the arms found better, is not made. The best rows expand first and at most :walk_rows do, which bounds
 -- a walk of many hops through a dense graph; two hops from ten seeds stay below it.
-walk (node_id, depth, score, came_from, trail) as (
-    select node_id, 0, score, 0, key || char(9) || score from seed
+walk (node_id, depth, score, came_from, seed_id, passes, trail) as (
+    select node_id, 0, score, 0, node_id, 1.0, key || char(9) || score from seed
     union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * :decay, walk.node_id,
-           walk.trail || char(10) || neighbor.kind || char(9) || neighbor.weight || char(9)
-               || (walk.score * neighbor.weight * :decay) || char(9) || other.key
+    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay, walk.node_id, walk.seed_id,
+           iif(other.kind = 'entity', min(1.0, 2.0 / other.degree), 1.0),
+           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes)) || char(9)
+               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay) || char(9) || other.key
     from walk
     cross join node as here on here.id = walk.node_id
     cross join neighbor on neighbor.node_id = walk.node_id
     cross join node as other on other.id = neighbor.other_id
     where walk.depth < :hops and here.degree <= :hub_degree
       and (walk.depth + 1 < :hops or other.kind in ('memory', 'chunk'))
-      and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
+      and neighbor.other_id not in (walk.came_from, walk.seed_id)
+      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay >= :walk_floor
     union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * :decay, walk.node_id,
-           walk.trail || char(10) || neighbor.kind || char(9) || neighbor.weight || char(9)
-               || (walk.score * neighbor.weight * :decay) || char(9) || relay.key
+    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay, walk.node_id, walk.seed_id,
+           iif(other.kind = 'entity', min(1.0, 2.0 / other.degree), 1.0),
+           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes)) || char(9)
+               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay) || char(9) || other.key
     from walk
     cross join node as here on here.id = walk.node_id
     cross join relay
     cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = relay.node_id
+    cross join node as other on other.id = neighbor.other_id
     where walk.depth < :hops and here.degree > :hub_degree
-      and (walk.depth + 1 < :hops or walk.score * neighbor.weight * :decay > relay.score)
-      and neighbor.other_id <> walk.came_from and walk.score * neighbor.weight * :decay >= :walk_floor
-    order by 3 desc, 2, 5
+      and (:add_evidence or walk.depth + 1 < :hops or walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay > relay.score)
+      and neighbor.other_id not in (walk.came_from, walk.seed_id)
+      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay >= :walk_floor
+    order by 3 desc, 2, 7
     limit :walk_rows
 ),
--- Each memory's best: its own score or its best path, whichever is more.
+-- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own
+-- score, 1 - (1 - own)(1 - path): two independent reasons are more than one.
+found as materialized (
+    select node_id, depth, score, trail from walk where depth > 0
+    union all
+    select node_id, 0, score, key || char(9) || score from pool
+),
 reached as materialized (
-    select node_id, score, trail
+    select node_id, trail,
+           iif(:add_evidence and own is not null and path is not null, 1 - (1 - own) * (1 - path), score) as score
     from (
         select node_id, score, trail,
+               max(iif(depth = 0, score, null)) over (partition by node_id) as own,
+               max(iif(depth > 0, score, null)) over (partition by node_id) as path,
                row_number() over (partition by node_id order by round(score, 12) desc, depth, trail) as place
-        from (
-            select node_id, depth, score, trail from walk
-            union all
-            select node_id, 0, score, key || char(9) || score from pool
-        )
+        from found
         where exists (select 1 from node where node.id = node_id and kind in ('memory', 'chunk'))
           and (:allowed is null or node_id in (select node_id from allowed))
     )
@@ -159,7 +170,8 @@ select node.key, node.kind, route.score, route.trail, coalesce(memory.name, docu
             where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
             order by 1)) as contradicts,
        memory.valid_to, document_node.key as document, chunk.heading_path, chunk.page, chunk.start_line, chunk.end_line,
-       chunk.record_id, document.state = 'missing' as is_missing
+       chunk.record_id, document.state = 'missing' as is_missing,
+       (select min(link) from place join snapshot using (path) where place.document_id = chunk.document_id) as link
 from route
 join node on node.id = route.node_id
 left join memory on memory.id = node.id

@@ -56,14 +56,66 @@ keyword as materialized (
        or exists (select 1 from telling) and bulk >= :keyword_tail * (select max(bulk) from matched)
     order by place
     limit :pool
+),
+-- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first.
+named as materialized (
+    select value as entity_id, node.degree from json_each(:entities) join node on node.id = value
+),
+entity as materialized (
+    select neighbor.other_id as node_id,
+           max(min(1.0, 2.0 / named.degree)) as similarity,
+           row_number() over (order by max(min(1.0, 2.0 / named.degree)) desc, max(neighbor.kind = 'about') desc, node.key) as place
+    from named
+    cross join neighbor on neighbor.node_id = named.entity_id and neighbor.kind in ('mentions', 'about')
+    join node on node.id = neighbor.other_id
+    where named.degree <= :entity_degree
+      and (:allowed is null or neighbor.other_id in (select node_id from allowed))
+    group by neighbor.other_id
+    order by place
+    limit :pool
+),
+-- Fusion. Similarities of the two arms mean different things in every store and question, so each is measured against the other
+-- candidates: how many deviations it lies above their mean. :spread_texts unrelated texts count as candidates as well, so that
+-- a few candidates do not make a scale by themselves. A text that the vector arm did not find is as far as the farthest that it did.
+candidate as materialized (
+    select found.node_id, coalesce(near.similarity, (select min(similarity) from near)) as vector,
+           coalesce(keyword.similarity, 0.0) as keyword
+    from (select node_id from keyword union select node_id from near) as found
+    left join near on near.node_id = found.node_id
+    left join keyword on keyword.node_id = found.node_id
+),
+mean as materialized (
+    select (total(vector) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector,
+           (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
+           count(*) + :spread_texts as texts
+    from candidate
+),
+deviation as materialized (
+    select :scale * (total(abs(candidate.vector - mean.vector)) + :spread_texts * :vector_deviation) / mean.texts as vector,
+           :scale * (total(abs(candidate.keyword - mean.keyword)) + :spread_texts * :keyword_deviation) / mean.texts as keyword
+    from mean left join candidate
+),
+-- The two arms' weighted mean, :surprise less, as a logistic: 1 / (1 + exp(-x)), with exp(x) as (1 + x / 16) to the 16th.
+mixed as materialized (
+    select node_id, max(0.0, 1 + (:vector_share * coalesce((candidate.vector - mean.vector) / deviation.vector, 0)
+                                  + (1 - :vector_share) * (candidate.keyword - mean.keyword) / deviation.keyword
+                                  - :surprise) / 16) as root
+    from candidate join mean join deviation
+),
+squared as materialized (
+    select node_id, root * root * root * root as fourth from mixed
 )
--- Fusion: what two arms found is likelier than by either: 1 - (1 - vector)(1 - keyword), never under its best arm.
+-- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity).
 select node.key,
-       round(1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)), 12) as score,
+       round(1 - (1 - coalesce(fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth), 0))
+                 * (1 - :entity_weight * coalesce(entity.similarity, 0)), 12) as score,
        vector.place as vector_place, vector.similarity as vector_similarity,
-       keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share
-from (select node_id from keyword union select node_id from vector) as found
+       keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
+       entity.place as entity_place, entity.similarity as entity_similarity
+from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
 join node on node.id = found.node_id
+left join squared on squared.node_id = found.node_id
 left join keyword on keyword.node_id = found.node_id
 left join vector on vector.node_id = found.node_id
+left join entity on entity.node_id = found.node_id
 order by score desc, node.key;

@@ -6,6 +6,7 @@ select node.key as id,                      -- document:path
        document.state,                      -- seen, missing
        (select count(*) from chunk where chunk.document_id = document.id) as chunks,
        (select json_group_array(path) from place where place.document_id = document.id) as places, -- JSON: identical files
+       (select min(link) from place join snapshot using (path) where place.document_id = document.id) as link, -- of a page
        document.notes                       -- JSON list: what a reader should know
 from document
 join node on node.id = document.id;

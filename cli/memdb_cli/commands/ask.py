@@ -79,6 +79,7 @@ def recall(
     hops: Hops = 2,
     vector: Annotated[bool, typer.Option("--vector/--no-vector", help="Search by meaning.")] = True,
     keyword: Annotated[bool, typer.Option("--keyword/--no-keyword", help="Search by words.")] = True,
+    entity: Annotated[bool, typer.Option("--entity/--no-entity", help="Search by what the question names.")] = True,
     sync: Annotated[bool, typer.Option("--sync/--no-sync", help="Bring the index up to the files first.")] = True,
     sql: Annotated[bool, typer.Option("--sql", help="Print the SQL with its values, to run by hand.")] = False,
     format: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.table,
@@ -95,7 +96,7 @@ def recall(
     from memdb.services.recall import Filters
 
     query = read_question() if question == ["-"] else " ".join(question)
-    arms = [name for name, wanted in (("vector", vector), ("keyword", keyword)) if wanted]
+    arms = [name for name, wanted in (("vector", vector), ("keyword", keyword), ("entity", entity)) if wanted]
     with open_store(root, database) as store:
         within = store.find_document(document) if document is not None else None
         kinds = (kind.value,) if kind is not None else ()

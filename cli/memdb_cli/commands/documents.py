@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
@@ -17,7 +15,7 @@ from memdb_cli.app import section
 from memdb_cli.commands.folder import document_counts
 from memdb_cli.hits import shortened
 from memdb_cli.options import AsJson, Database, Document, Root, notes
-from memdb_cli.session import open_store
+from memdb_cli.session import open_store, stdin_bytes
 
 if TYPE_CHECKING:
     from memdb import Store
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from memdb.services.sync import SyncReport
 
 commands = section()
+
+STDIN = "-"
 
 FIRST_WORDS = 60
 """Columns of a chunk's text in a list: enough to know it again."""
@@ -35,12 +35,21 @@ FIRST_WORDS = 60
         "memdb add handbook.pdf",
         "memdb add ~/runbooks notes/contracts",
         "memdb add src --no-embed",
-        exits="1 when a file could not be read (the rest is kept), 2 for a URL, 3 when a path is not there.",
+        "memdb add https://example.org/handbook",
+        "pdftotext plan.pdf - | memdb add - --name plan.txt",
+        exits="1 when something could not be read (the rest is kept). For a single path or address: 1 for a page that"
+        " cannot be fetched, 2 for a memory and an address of another kind, 3 when it is not there, 4 for an address"
+        " with a credential.",
     )
 )
 def add(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH|URL...", help="Files, folders and addresses; - is standard input.")
+    ],
     *,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What standard input is called, such as report.pdf.")
+    ] = None,
     recursive: Annotated[
         bool, typer.Option("--recursive", "-r", help="Implied: a folder is always taken with all below it.")
     ] = False,
@@ -52,17 +61,21 @@ def add(
     """Mirror files and folders: their text is recalled, with citations.
 
     The files stay where they are and as they are. What was added is remembered: every sync takes up what is new,
-    changed or gone there.
+    changed or gone there. A page is fetched once, and again when it is added again; it and what comes from standard
+    input are kept in the store, 32 MB of each at most.
     """
-    for path in paths:
-        if re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE):
-            raise UsageError(
-                f"{path} is a URL, and memdb reads no URLs yet.", hint="Save the page as a file and add that."
-            )
+    if STDIN in paths and paths != [STDIN]:
+        raise UsageError("Standard input is added alone.", hint="Add the other paths with a command of their own.")
+    if (paths == [STDIN]) != (name is not None):
+        raise UsageError(
+            "Standard input and --name go together.", hint="For example: memdb add - --name report.pdf < report.pdf"
+        )
     with open_store(root, database) as store:
-        _refuse_memories(store, paths)
         with screen.progress() as progress:
-            report = store.add(paths, embed=embed, progress=progress)
+            if name is not None:
+                report = store.add_bytes(name, stdin_bytes(), embed=embed, progress=progress)
+            else:
+                report = store.add(paths, embed=embed, progress=progress)
         if as_json:
             kept = {"embedded": report.embedded, "pending": report.pending, "embedder": report.embedder}
             screen.as_json({"documents": shapes.document_report(report.documents)} | kept)
@@ -72,19 +85,6 @@ def add(
         raise typer.Exit(1)
 
 
-def _refuse_memories(store: Store, paths: list[str]) -> None:
-    """Raise UsageError for a file that the store reads as a memory."""
-    from memdb.base.files import is_memory_file
-
-    for path in paths:
-        whole = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (as the engine, a link stays one)
-        if whole.is_file() and is_memory_file(whole.name) and whole.is_relative_to(store.place.root):
-            raise UsageError(
-                f"{path} lies in the store's folder, where Markdown files are memories.",
-                hint="`memdb sync` reads it. Nothing was added.",
-            )
-
-
 def _print_added(report: SyncReport) -> None:
     found = report.documents
     said = document_counts(replace(found, skipped=[]))
@@ -92,7 +92,10 @@ def _print_added(report: SyncReport) -> None:
         said += f"{', ' if said else ''}{screen.counted(report.embedded, 'text')} embedded"
     screen.lines([[(said or "Nothing there that memdb reads.", "")]])
     if found.failed:
-        screen.lines([[(f"{screen.counted(len(found.failed), 'file')} could not be read:", "bold yellow")]])
+        pages = sum("://" in path for path, _ in found.failed)
+        count = screen.counted(len(found.failed), "page" if pages == len(found.failed) else "file")
+        mixed = f"{len(found.failed)} files and pages" if 0 < pages < len(found.failed) else count
+        screen.lines([[(f"{mixed} could not be read:", "bold yellow")]])
         for path, reason in found.failed:
             screen.lines([[("  " + screen.cell(path), "cyan"), (f"  {screen.cell(reason)}", "")]])
     if found.skipped:
@@ -101,6 +104,13 @@ def _print_added(report: SyncReport) -> None:
             f"{kind} {count}" for kind, count in sorted(kinds.items(), key=lambda kind: (-kind[1], kind))
         )
         screen.note(f"note: {screen.counted(len(found.skipped), 'file')} of other formats passed over: {listed}")
+    for remark in found.notes:
+        screen.note(f"note: {screen.cell(remark)}")
+    if found.memories:
+        screen.note(
+            f"note: {screen.counted(found.memories, 'Markdown file')} there in the store's own folder: memories, no"
+            " documents; `memdb list` shows them."
+        )
     if report.pending:
         why = f": {report.embedder}" if report.embedder else "; `memdb reembed` does it."
         screen.note(f"note: {screen.counted(report.pending, 'text')} not embedded{why}")
@@ -158,6 +168,7 @@ def _place(citation: Citation) -> str:
     epilog=notes(
         "memdb open document:docs/guide.md",
         "memdb open document:docs/guide.md --print",
+        "memdb open document:https://example.org/handbook --snapshot",
         exits="1 when no program opens it, 3 for no such id or when the file is gone.",
     ),
 )
@@ -165,25 +176,36 @@ def open_document(
     document: Annotated[
         str, typer.Argument(metavar="DOCUMENT", help="A document's id, as `memdb documents` lists it.")
     ],
-    print_path: Annotated[bool, typer.Option("--print", help="Print the path of the file, and open nothing.")] = False,
+    *,
+    print_path: Annotated[bool, typer.Option("--print", help="Print the path or address, and open nothing.")] = False,
+    snapshot: Annotated[
+        bool, typer.Option("--snapshot", help="Of a page: what was kept of it, not the address.")
+    ] = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Open a document with the program that the system has for it. Source code opens in a text editor.
 
-    It takes an id alone: no path from elsewhere is ever opened.
+    A page opens at its address, with --snapshot as it was kept. It takes an id alone: no path from elsewhere is ever
+    opened.
     """
     with open_store(root, database) as store:
-        path = store.open_path(document)
-        if not print_path:
+        link = store.document_link(document)
+        path = store.open_path(document) if link is None or snapshot else None
+        if print_path:
+            pass
+        elif path is not None:
             opener.open_file(path)
+        elif link is not None:
+            opener.open_link(link)
         if as_json:
-            screen.as_json({"document": document, "path": str(path), "opened": not print_path})
+            shown = None if path is None else str(path)
+            screen.as_json({"document": document, "path": shown, "link": link, "opened": not print_path})
         elif print_path:
-            screen.write(f"{path}\n")
+            screen.write(f"{path or link}\n")
         else:
-            screen.note(f"opened {path}")
+            screen.note(f"opened {path or link}")
 
 
 @commands.command(
@@ -194,18 +216,26 @@ def open_document(
     )
 )
 def remove(
-    document: Annotated[str, typer.Argument(metavar="PATH|ID", help="A document's id, a file or a folder.")],
+    document: Annotated[
+        str, typer.Argument(metavar="PATH|URL|ID", help="A document's id, a file, a folder or an address.")
+    ],
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Stop mirroring a document, file or folder. The files stay as they are; their chunks leave the store."""
+    """Stop mirroring a document, file, folder or page.
+
+    The files stay as they are; their chunks leave the store. What was kept of a page or an upload is deleted.
+    """
     with open_store(root, database) as store:
         path = _removed(store, document)
         if as_json:
             screen.as_json({"removed": path})
             return
         file = store.place.root / path
+        if "://" in path:
+            screen.lines([[("removed ", "red"), (screen.cell(path), "cyan"), ("  (its snapshot is deleted)", "dim")]])
+            return
         stays = "its files stay" if file.is_dir() else "the file stays" if file.exists() else "the file was gone"
         screen.lines([[("removed ", "red"), (screen.cell(path), "cyan"), (f"  ({stays})", "dim")]])
 
@@ -215,7 +245,7 @@ def _removed(store: Store, written: str) -> str:
     try:
         return store.remove(written)
     except NotFound:
-        if Path(written).is_absolute() or not written:
+        if Path(written).is_absolute() or not written or "://" in written:
             raise
         try:
             return store.remove(str(store.place.root / written))

@@ -25,6 +25,19 @@ class Place:
         return self.home / "journal"
 
     @property
+    def snapshots(self) -> Path:
+        return self.home / "snapshots"
+
+    @property
+    def opened(self) -> Path:
+        """Copies of snapshots that programs can open: they tell a file's kind by its name."""
+        return self.home / "local" / "opened"
+
+    def snapshot_files(self, digest: str) -> list[Path]:
+        """The snapshot of a sha256 with its copies, there or not."""
+        return [*self.opened.glob(f"{digest}*"), self.snapshots / digest]
+
+    @property
     def config(self) -> Path:
         return self.home / "config.toml"
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memdb.base import files, secrets
+from memdb.base import fetching, files, secrets
 from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, is_memory_file, storable
 from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
 from memdb.domain import chunking, extractors
-from memdb.domain.extractors import Block
+from memdb.domain.extractors import Block, CannotExtract
+from memdb.domain.history import is_snapshot
 
 SEPARATOR = " › "
 """Between the headings of a citation, outermost first."""
@@ -24,11 +25,23 @@ SEPARATOR = " › "
 RECORD_ID_CHARACTERS = 200
 """Of a record's own id, so many characters become part of its chunk's: the ids that people write are shorter."""
 
+MAX_PASSAGES = 100_000
+MAX_CHARACTERS = 20_000_000
+"""The most of one document. It is put in at once, and so much takes about ten seconds in which no other process writes
+(measured: a tenth of a millisecond a passage, half a second a million characters). A book has a million."""
+
+UPLOAD = "upload://"
+"""What the paths of uploads begin with: no file's path and no address does."""
+
 MARK = "\ufdd0"
 """Stands before what was redacted until the text is cut: a character that Unicode keeps for a program's own use."""
 
+SPLIT = "Split it, or add the parts that matter."
+
 GONE = "what was added is not there; its documents are kept as they were"
 UNLISTED = "the folder cannot be read; its documents are kept as they were"
+LOST = "the snapshot is gone; what was read of it is kept, and adding it again brings it back"
+DAMAGED = "the snapshot is damaged; what was read of it is kept, and adding it again mends it"
 
 OffsetsOf = Callable[[str], Sequence[tuple[int, int]]]
 
@@ -42,6 +55,8 @@ class DocumentFile:
     mtime_ns: int
     ctime_ns: int
     location: str
+    name: str = ""  # by which it is read, where the location's own name does not tell
+    expected: str | None = None  # the sha256 that a snapshot must have
 
     @property
     def real(self) -> Path:
@@ -50,7 +65,7 @@ class DocumentFile:
     @property
     def suffix(self) -> str:
         """Which can decide how the bytes are read."""
-        return os.path.splitext(self.location)[1].lower()  # noqa: PTH122 (of thousands of files on every recall)
+        return os.path.splitext(self.name or self.location)[1].lower()  # noqa: PTH122 (of thousands of files on every recall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,23 @@ def stored_path(path: Path, root: Path) -> str:
 def real_path(stored: str, root: Path) -> Path:
     """The path of a stored one."""
     return root / files.real_path(stored)
+
+
+def meant_path(written: str, root: Path) -> str:
+    """The stored path that a person means: of a file or folder, an address, an upload. Raises what `address` raises."""
+    if written.startswith(UPLOAD):
+        return written
+    if fetching.is_address(written):
+        return fetching.address(written)
+    return stored_path(Path(written).expanduser(), root)
+
+
+def name_of(path: str) -> str:
+    """What a document at a stored path is called where it has no title: the last part of its path."""
+    if path.startswith(UPLOAD):
+        return path.removeprefix(UPLOAD)
+    trail = path.partition("://")[2].partition("?")[0] if is_snapshot(path) else path
+    return trail.rstrip("/").rpartition("/")[2]
 
 
 def key(path: str) -> str:
@@ -217,19 +249,31 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf) -> Read:
-    """Extract and cut a file. Raises CannotExtract with the reason, OSError where it cannot be read."""
+def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf, name: str = "") -> Read:
+    """Extract and cut a file; `name` is by which it is read, where that is not its own.
+
+    Raises CannotExtract with the reason, OSError where it cannot be read.
+    """
+    name = name or file.name
     with file.open("rb") as source:
         head = source.read(extractors.HEAD_BYTES)
-    extractor = extractors.choose(file.name, head)
-    found = extractors.extract(file, file.name)
+        size = source.seek(0, os.SEEK_END)
+    extractor = extractors.choose(name, head)
+    if size > MAX_CHARACTERS and extractor.name not in ("pdf", "docx"):
+        # To count what will be too much is a hundred times faster than to cut it.
+        _count(extractors.extract(file, name).blocks)
+    found = extractors.extract(file, name)
 
     def prefix_of(block: Block) -> str:
         return _prefix(block.title or found.title, block.heading_path)
 
-    blocks = (_without_secrets(block, max_tokens) for block in found.blocks)
-    passages = []
+    blocks = (_without_secrets(block, max_tokens) for block in _counted(found.blocks))
+    passages: list[Passage] = []
     for chunk in chunking.chunks(blocks, max_tokens=max_tokens, offsets_of=offsets_of, prefix_of=prefix_of):
+        if len(passages) == MAX_PASSAGES:
+            raise CannotExtract(
+                f"The file has more than {MAX_PASSAGES:,} passages, the most of one document.", hint=SPLIT
+            )
         raw = _prefix(chunk.title or found.title, chunk.heading_path)
         text = plain(chunk.text)
         whole = f"{raw}\n{chunk.record_id or ''}\n{text}"
@@ -260,10 +304,28 @@ def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf) -> 
             if passage.secret
         ),
     ]
-    name = f"{extractor.name} {extractor.version}"
+    by = f"{extractor.name} {extractor.version}"
     title = shown(found.title) if found.title else None
     created = plain(found.created) if found.created else None
-    return Read(sha256, found.format, name, title, created, tuple(passages), tuple(notes))
+    return Read(sha256, found.format, by, title, created, tuple(passages), tuple(notes))
+
+
+def _counted(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, until there are too many characters in them. Raises CannotExtract."""
+    characters = 0
+    for block in blocks:
+        characters += len(block.text)
+        if characters > MAX_CHARACTERS:
+            most = MAX_CHARACTERS // 1_000_000
+            raise CannotExtract(
+                f"The file has more than {most} million characters of text, the most of one document.", hint=SPLIT
+            )
+        yield block
+
+
+def _count(blocks: Iterable[Block]) -> None:
+    for _ in _counted(blocks):
+        pass
 
 
 def shown(text: str) -> str:

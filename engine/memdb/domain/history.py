@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from memdb.base.journal import Record
 
@@ -21,6 +23,18 @@ class Version:
     withheld: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was fetched or uploaded under a path: its bytes are kept under their sha256."""
+
+    path: str  # the address that was asked for, or `upload://` and a name
+    link: str | None  # the address that answered; None of an upload
+    sha256: str
+    suffix: str  # by which the bytes are read
+    content_type: str | None
+    fetched_at: str
+
+
 @dataclass(slots=True)
 class Past:
     """All that the journal says, replayed in order."""
@@ -29,9 +43,18 @@ class Past:
     tombstones: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, list[str]] = field(default_factory=dict)
     additions: dict[str, bool] = field(default_factory=dict)  # path: whether it is excluded
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)  # sha256 of snapshots that gave way or were removed
+    extractions: list[Record] = field(default_factory=list)
+    vocabulary: list[Record] = field(default_factory=list)
+
+    @property
+    def unwanted(self) -> set[str]:
+        """The snapshots that no path has any more."""
+        return self.replaced - {snapshot.sha256 for snapshot in self.snapshots.values()}
 
 
-KINDS = ("version", "rename", "forget", "clusters", "add", "remove")
+KINDS = ("version", "rename", "forget", "clusters", "add", "remove", "snapshot", "extraction", "vocabulary")
 """The kinds of journal record that are read here."""
 
 
@@ -62,12 +85,79 @@ def add_record(path: str) -> Record:
 
 
 def remove_record(path: str) -> Record:
-    """A file or folder that it no longer mirrors."""
+    """A file, folder, page or upload that it no longer mirrors."""
     return {"kind": "remove", "path": path}
+
+
+def snapshot_record(snapshot: Snapshot) -> Record:
+    """What was fetched or uploaded; the bytes are a file of their own."""
+    return {
+        "kind": "snapshot",
+        "path": snapshot.path,
+        "link": snapshot.link,
+        "sha256": snapshot.sha256,
+        "suffix": snapshot.suffix,
+        "content_type": snapshot.content_type,
+        "fetched_at": snapshot.fetched_at,
+    }
+
+
+def snapshot_of(record: Record) -> Snapshot:
+    """What a whole record of the kind `snapshot` says."""
+    return Snapshot(
+        record["path"],
+        record.get("link"),
+        record["sha256"],
+        record["suffix"],
+        record.get("content_type"),
+        str(record.get("fetched_at") or record["t"]),
+    )
+
+
+def is_snapshot(path: str) -> bool:
+    """Whether a stored path is that of a page or an upload: no file's has two slashes behind a colon."""
+    return "://" in path
+
+
+def extraction_record(
+    key: str,
+    text_sha256: str,
+    prompt_sha256: str,
+    model: str,
+    output: Mapping[str, Any],
+    *,
+    refused: Iterable[str] = (),
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    cost: float | None = None,
+) -> Record:
+    """A model's output for the text of a memory or chunk: what was paid for once is never asked for again.
+
+    `refused` are the types and predicates, as `type:NAME` and `predicate:NAME`, that were disabled when it was asked.
+    """
+    return {
+        "kind": "extraction",
+        "id": key,
+        "text_sha256": text_sha256,
+        "prompt_sha256": prompt_sha256,
+        "model": model,
+        "output": dict(output),
+        "refused": sorted(refused),
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "cost": cost,
+    }
+
+
+def vocabulary_record(action: str, list_: str, name: str, **fields: str | bool) -> Record:
+    """A decision about the vocabulary; `list_` is `type` or `predicate`, `fields` go with the action."""
+    return {"kind": "vocabulary", "action": action, "list": list_, "name": name, **fields}
 
 
 def is_below(path: str, folder: str) -> bool:
     """Whether a path is a folder or lies in it; the empty path is the root."""
+    if is_snapshot(path) or is_snapshot(folder):
+        return path == folder
     if not folder:
         return not is_outside(path)
     return path == folder or path.startswith(folder.rstrip("/") + "/")
@@ -103,14 +193,36 @@ def is_whole(record: Record) -> bool:
         return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
     if kind == "forget":
         return isinstance(record.get("id_sha256"), str)
-    if kind in ("add", "remove"):
-        return isinstance(record.get("path"), str)
+    if kind in ("add", "remove", "snapshot"):
+        return isinstance(record.get("path"), str) and (kind != "snapshot" or _is_whole_snapshot(record))
+    if kind == "extraction":
+        texts = (record.get(name) for name in ("id", "text_sha256", "prompt_sha256", "model"))
+        return all(isinstance(text, str) for text in texts) and isinstance(record.get("output"), dict)
+    if kind == "vocabulary":
+        texts = (record.get(name) for name in ("action", "name"))
+        return all(isinstance(text, str) for text in texts) and record.get("list") in ("type", "predicate")
     return kind == "clusters" and isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
+
+
+def _is_whole_snapshot(record: Record) -> bool:
+    # A journal can come from anywhere: the sha256 becomes the name of a file, the link is opened.
+    path, link, digest, suffix = (record.get(name) for name in ("path", "link", "sha256", "suffix"))
+    return (
+        isinstance(path, str)
+        and is_snapshot(path)
+        and (link is None or (isinstance(link, str) and re.match(r"https?://", link) is not None))
+        and isinstance(digest, str)
+        and re.fullmatch(r"[0-9a-f]{64}", digest) is not None
+        and isinstance(suffix, str)
+        and re.fullmatch(r"(\.[a-z0-9_+-]{1,20})?", suffix) is not None
+        and isinstance(record.get("content_type"), str | None)
+    )
 
 
 def replay(records: Iterable[Record]) -> Past:
     """The past that a journal tells. What was written of a memory before it was forgotten is not told."""
     past = Past()
+    outputs: dict[str, list[Record]] = {}  # by the id of the text that they were asked for
     for record in filter(is_whole, records):
         kind = record["kind"]
         if kind == "version":
@@ -126,17 +238,33 @@ def replay(records: Iterable[Record]) -> Past:
             )
         elif kind == "rename":
             past.versions = [_renamed(version, record["moves"]) for version in past.versions]
+            moved = {new: outputs.pop(old) for old, new in record["moves"].items() if old in outputs}
+            for key, found in moved.items():
+                outputs.setdefault(key, []).extend(found)
         elif kind == "forget":
             mark = record["id_sha256"]
             past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
             past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
             past.tombstones[mark] = record["t"]
+            outputs = {key: found for key, found in outputs.items() if key_digest(key) != mark}
+        elif kind == "snapshot" or (kind == "remove" and is_snapshot(record["path"])):
+            before = past.snapshots.pop(record["path"], None)
+            past.replaced.update([before.sha256] if before else [])
+            if kind == "snapshot":
+                past.snapshots[record["path"]] = snapshot_of(record)
         elif kind in ("add", "remove"):
             past.additions = with_addition(past.additions, record)
+        elif kind == "extraction":
+            outputs.setdefault(record["id"], []).append(record)
+        elif kind == "vocabulary":
+            past.vocabulary.append(record)
         else:
             for key in record.get("gone", []):
                 past.anchors.pop(key, None)
             past.anchors.update(record["set"])
+    past.extractions = sorted(
+        (one for found in outputs.values() for one in found), key=lambda one: (one["t"], one["w"])
+    )
     return past
 
 
@@ -161,7 +289,7 @@ def remains(records: list[Record]) -> dict[int, Record | None]:
         if not is_whole(record):
             continue
         kind = record["kind"]
-        if kind == "version":
+        if kind in ("version", "extraction"):
             attached.setdefault(record["id"], []).append((place, record["id"]))
         elif kind == "rename":
             taken = {old: attached.pop(old, []) for old in record["moves"]}
@@ -184,7 +312,7 @@ def remains(records: list[Record]) -> dict[int, Record | None]:
 def _take_out(result: dict[int, Record | None], records: list[Record], place: int, old: str) -> None:
     record = records[place]
     now = result.get(place, record)
-    if record["kind"] == "version" or now is None:
+    if record["kind"] in ("version", "extraction") or now is None:
         result[place] = None
         return
     moves = {key: new for key, new in now["moves"].items() if key != old}

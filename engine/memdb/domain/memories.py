@@ -20,7 +20,17 @@ TYPES = ("user", "feedback", "project", "reference", "episode")
 
 DEFAULT_TYPE = "reference"
 
-EDGE_WEIGHTS = {"has_tag": 0.8, "links_to": 0.7, "supersedes": 0.9, "in_cluster": 0.6, "next": 0.6, "contradicts": 0.0}
+EDGE_WEIGHTS = {
+    "has_tag": 0.8,
+    "links_to": 0.7,
+    "supersedes": 0.9,
+    "in_cluster": 0.6,
+    "next": 0.8,
+    "mentions": 1.0,
+    "about": 1.0,
+    "relates": 0.6,
+    "contradicts": 0.0,
+}
 """How much of a score an edge passes on, before the decay of the hop."""
 
 

@@ -25,7 +25,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a chunk stands: its document, headings from the outermost, page, lines of the file, the record's own id."""
+    """Where a chunk stands: its document, headings from the outermost, page, lines, the record's own id."""
 
     document: str
     heading_path: tuple[str, ...]
@@ -33,6 +33,7 @@ class Citation:
     start_line: int | None
     end_line: int | None
     record_id: str | None
+    link: str | None = None  # of a page: the address that it was read from
 
     def __str__(self) -> str:
         """As a person writes it: `docs/guide.md › Install › Linux, lines 12-20`."""

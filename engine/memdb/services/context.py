@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from memdb.base import settings
@@ -100,7 +101,7 @@ class Context:
             return
         additions = None
         for record in stamped:
-            if record["kind"] in ("add", "remove"):
+            if record["kind"] in ("add", "remove") and not history.is_snapshot(record["path"]):
                 additions = history.with_addition(self._additions() if additions is None else additions, record)
             else:
                 self._apply(record)
@@ -123,6 +124,14 @@ class Context:
                 anchors.pop(key, None)
             anchors.update(record["set"])
             self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
+        elif record["kind"] == "extraction":
+            insert_extractions(self.database, [record])
+        elif record["kind"] == "vocabulary":
+            self.show_vocabulary()
+        elif record["kind"] == "snapshot":
+            insert_snapshots(self.database, [history.snapshot_of(record)])
+        elif record["kind"] == "remove":
+            run("delete from snapshot where path = ?", (record["path"],))
         else:
             insert_past(self.database, history.replay([record]))
 
@@ -164,6 +173,14 @@ class Context:
         run("delete from tombstone")
         insert_past(self.database, past)
         set_additions(self.database, past.additions)
+        keep_extractions(self.database, past.extractions)
+        self.show_vocabulary()
+        run("delete from snapshot")
+        insert_snapshots(self.database, past.snapshots.values())
+        for digest in past.unwanted:
+            with suppress(OSError):  # a file that another program has open goes with the next replay
+                for file in self.place.snapshot_files(digest):
+                    file.unlink(missing_ok=True)
         self.database.set_meta("cluster_anchors", json.dumps(past.anchors, sort_keys=True))
         self.database.set_meta("clusters_stale", "1")
         run("delete from problem where code = 'journal'")
@@ -173,6 +190,12 @@ class Context:
                 (f"{FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
             )
         self.set_journal_state(state)
+
+    def show_vocabulary(self) -> None:
+        """Show what the journal says of the vocabulary in the tables, inside the caller's transaction."""
+        from memdb.services import vocabulary  # noqa: PLC0415 (seldom used)
+
+        vocabulary.show(self.database, history.replay(self.journal.read(("vocabulary",))).vocabulary)
 
     def forgotten(self) -> set[str]:
         """The marks of memories that the journal says are forgotten and that the tables may still have."""
@@ -191,10 +214,59 @@ def insert_past(database: Database, past: history.Past) -> None:
     database.connection.executemany("insert or replace into tombstone values (?, ?)", list(past.tombstones.items()))
 
 
+def insert_extractions(database: Database, records: Iterable[Record]) -> None:
+    """Insert outputs of models; asked twice for the same, the later one counts."""
+    database.connection.executemany(
+        "insert or replace into extraction (text_sha256, prompt_sha256, model, at, output, refused, input_tokens,"
+        " output_tokens, cost) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                record["text_sha256"],
+                record["prompt_sha256"],
+                record["model"],
+                record["t"],
+                json.dumps(record["output"], ensure_ascii=False),
+                json.dumps(record.get("refused", [])),
+                record.get("input_tokens"),
+                record.get("output_tokens"),
+                record.get("cost"),
+            )
+            for record in records
+        ],
+    )
+
+
+def keep_extractions(database: Database, records: Sequence[Record]) -> None:
+    """Make the ledger that of the journal; what stays the same is not touched, so that no text is read again for it."""
+    have = set(database.rows("select text_sha256, prompt_sha256, model, at from extraction"))
+    latest = {(one["text_sha256"], one["prompt_sha256"], one["model"]): one for one in records}
+    gone = have - {(*key, one["t"]) for key, one in latest.items()}
+    if gone:
+        # What stood by an output that is gone is read again, without it.
+        database.connection.executemany(
+            "insert or replace into extract_waiting select id, 'read' from (select id, text_sha256 from memory"
+            " union all select id, text_sha256 from chunk) where text_sha256 = ?",
+            [(key[0],) for key in sorted(gone)],
+        )
+        database.connection.executemany(
+            "delete from extraction where text_sha256 = ? and prompt_sha256 = ? and model = ? and at = ?", sorted(gone)
+        )
+    insert_extractions(database, [one for key, one in latest.items() if (*key, one["t"]) not in have])
+
+
 def set_additions(database: Database, additions: dict[str, bool]) -> None:
     """Write what was added and what of it is excluded."""
     database.connection.execute("delete from addition")
     database.connection.executemany("insert into addition values (?, ?)", [(p, int(x)) for p, x in additions.items()])
+
+
+def insert_snapshots(database: Database, snapshots: Iterable[history.Snapshot]) -> None:
+    """Write what was fetched or uploaded, in place of what the same paths had."""
+    database.connection.executemany(
+        "insert or replace into snapshot (path, link, sha256, suffix, content_type, fetched_at)"
+        " values (?, ?, ?, ?, ?, ?)",
+        [(s.path, s.link, s.sha256, s.suffix, s.content_type, s.fetched_at) for s in snapshots],
+    )
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -16,13 +16,14 @@ LENT = (
 
 CONTENT = {
     "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter,"
-    " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret,"
+    " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret, indexed_at,"
     " source.path, source.size, source.sha256, source.state from memory join node on node.id = memory.id"
     " join source on source.id = source_id",
     "source": "select path, kind, size, sha256, state from source",
     "problem": "select path, line, code, reason from problem",
     "node": f"select kind, key, label from node where kind <> 'cluster' and id not in ({LENT})",
     "addition": "select path, excluded from addition",
+    "snapshot": "select path, link, sha256, suffix, content_type, fetched_at from snapshot",
     "place": "select path, case place.state when 'seen' then node.key end, size, sha256, place.state from place"
     " left join node on node.id = document_id"
     " where place.state <> 'missing'",
@@ -30,9 +31,27 @@ CONTENT = {
     " join node using (id) where state <> 'missing'",
     "chunk": "select node.key, ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title,"
     " created,"
-    f" identity, text_sha256, has_secret from chunk join node using (id) where id not in ({LENT})",
+    f" identity, text_sha256, has_secret, indexed_at from chunk join node using (id) where id not in ({LENT})",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
     "memory_version": "select memory_key, at, sha256, reason, text, withheld from memory_version",
+    "vocabulary": "select kind, name_key, name, description, origin, state, single_letters, single_valued, ordinal"
+    " from vocabulary",
+    "dismissal": "select kind, name_key, name, at from dismissal",
+    "extraction": "select text_sha256, prompt_sha256, model, at, output, refused, input_tokens, output_tokens, cost"
+    " from extraction",
+    "extracted": "select node.key, input_sha256, skip from extracted join node on node.id = node_id"
+    f" where node_id not in ({LENT})",
+    "known_name": "select match_key, name_key, entity_key, source, node.key, name from known_name"
+    " join node on node.id = node_id",
+    "mention": "select node.key, name_key, origin, source, name, type, at, ordinal, refused, about from mention"
+    " join node on node.id = node_id",
+    "spelling": "select name_key, origin, source, name, type, refused, uses from spelling",
+    "statement": "select node.key, subject_key, predicate, object_key, origin, confidence, at, refused from statement"
+    " join node on node.id = node_id",
+    "proposal_evidence": "select node.key, proposal_evidence.kind, name_key, name, description, at from proposal_evidence"
+    " join node on node.id = node_id",
+    "entity": "select name_key, name, type, origin from entity",
+    "entity_alias": "select name_key, entity_key, name, made_by from entity_alias",
     "tombstone": "select key_sha256, at from tombstone",
     "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how,"
     " candidates from link join node on node.id = memory_id left join node as goal on goal.id = target_id",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memdb.domain import documents, history
 from memdb.domain.documents import DocumentFile
+from memdb.services import snapshots
 from memdb.services.context import Context
 
 
@@ -40,7 +41,7 @@ class Scan:
 
 
 def scan(context: Context) -> Scan:
-    """Compare the files below what was added with the places; reads no file."""
+    """Compare the files below what was added, and the snapshots, with the places; reads no file and no network."""
     database, root = context.database, context.place.root
     with database.read():
         additions = database.rows("select path, excluded from addition order by path")
@@ -52,7 +53,8 @@ def scan(context: Context) -> Scan:
             )
         }
         stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
-    if not additions and not known and not stood:
+        kept, lost = snapshots.listed(context)
+    if not additions and not known and not stood and not kept and not lost:
         return Scan({}, [], 0, [], [], [], [], is_behind=False)
     added = [path for path, excluded in additions if not excluded]
     excluded = _below([path for path, excluded in additions if excluded], root)
@@ -61,6 +63,13 @@ def scan(context: Context) -> Scan:
     problems: list[tuple[str, str]] = []
     seen: set[str] = set()
     suspects, skipped, unchanged = [], [], 0
+    problems += [(path, documents.LOST) for path in lost]
+    for file in kept:
+        seen.add(file.path)
+        if file.path in outdated or _differs(file, known.get(file.path)) or known[file.path].sha256 != file.expected:
+            suspects.append(file)
+        else:
+            unchanged += 1
     for path in added:
         whole = documents.real_path(path, root)
         for file in documents.walk(whole, root, excluded, problems):
@@ -75,7 +84,9 @@ def scan(context: Context) -> Scan:
             else:
                 unchanged += 1
     gone = sorted(known.keys() - seen)
-    unwanted = [path for path in gone if excluded(path) or not wanted(path)]
+    unwanted = [
+        path for path in gone if (path not in lost if history.is_snapshot(path) else excluded(path) or not wanted(path))
+    ]
     missing = sorted({path for path in gone if known[path].state != "missing"} - set(unwanted))
     problems.sort()
     is_behind = bool(unwanted or missing or problems != stood)

@@ -6,15 +6,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from memdb.base import files
 from memdb.base.storage import Database
-from memdb.domain import documents, history
+from memdb.domain import documents
 from memdb.domain.documents import DocumentFile, OffsetsOf, Read
 from memdb.domain.extractors import CannotExtract
-from memdb.errors import ModelUnavailable, NotFound, UsageError
+from memdb.errors import ModelUnavailable
 from memdb.services import document_rows as rows
 from memdb.services.context import Context, Progress, silent
 from memdb.services.document_scan import Known, Scan, cutter_of, scan
@@ -56,6 +55,8 @@ class DocumentReport:
     behind: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    memories: int = 0  # of an add: Markdown files below what was added that are memories, and so no documents
+    notes: list[str] = field(default_factory=list)  # of an add: redirects, and what was cut out of a snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,60 +75,11 @@ class Reading(NamedTuple):
     content: Read | None
     cutter: str
     problem: str
+    prepared: rows.Prepared | None = None
 
     @property
     def characters(self) -> int:
         return sum(len(passage.text) for passage in self.content.passages) if self.content else 0
-
-
-def add(context: Context, paths: list[Path]) -> list[str]:
-    """Remember files and folders whose documents the store mirrors.
-
-    Raises NotFound where there is nothing, UsageError for a memory of the store; nothing is added then.
-    """
-    stored = []
-    for path in paths:
-        whole = path.expanduser()
-        if not whole.exists():
-            raise NotFound(f"There is no file or folder {path}.", hint="Check the path; nothing was added.")
-        stored.append(documents.stored_path(whole, context.place.root))
-        if whole.is_file() and files.is_memory_file(whole.name) and not history.is_outside(stored[-1]):
-            raise UsageError(f"{path} is a memory of this store already.", hint="`memdb show` prints it.")
-    with files.writer(context.place), context.database.write():
-        known = {path for path, excluded in context.database.rows("select * from addition") if not excluded}
-        excluded = [path for path, out in context.database.rows("select * from addition") if out]
-        # Added once more, a folder takes back what was taken out of it.
-        fresh = [
-            path
-            for path in dict.fromkeys(stored)
-            if path not in known or any(history.is_below(other, path) for other in excluded)
-        ]
-        context.append(*(history.add_record(path) for path in fresh))
-    return stored
-
-
-def remove(context: Context, written: str) -> str:
-    """Stop mirroring a document (by id, with all its places), file or folder, and drop its chunks. Raises NotFound."""
-    database = context.database
-    by_id = database.rows(
-        "select path from place join node on node.id = document_id where node.key = ? order by path", (written,)
-    )
-    paths = [path for (path,) in by_id] or [documents.stored_path(Path(written).expanduser(), context.place.root)]
-    with files.writer(context.place), database.write():
-        known = database.rows("select path, document_id from place")
-        gone = [row for row in known if any(history.is_below(row[0], path) for path in paths)]
-        added = [path for (path,) in database.rows("select path from addition")]
-        if not gone and not any(history.is_below(other, path) for other in added for path in paths):
-            raise NotFound(
-                f"{written} is no document and nothing that was added.", hint="`memdb documents` lists them."
-            )
-        context.append(*(history.remove_record(path) for path in paths))
-        for path, _ in gone:
-            rows.leave(database, path)
-        rows.settle(database, (document for _, document in gone))
-        # The words of what is no longer mirrored leave the file as well, at the next sync.
-        database.set_meta("scrub", "1")
-    return str(paths[0])
 
 
 def sync(
@@ -233,14 +185,16 @@ def _mirror(
                     touched += _take(database, look, document, report)
             rows.settle(database, touched)
     batch: list[Reading] = []
+    fresh: list[int] = []
     for done, look in enumerate(unknown, start=1):
         progress(f"reading {look.file.path}", done - 1, len(unknown))
         if look.unread is None or not _stands(context.database, look):
             batch.append(_read(context, look))
         if len(batch) >= BATCH or sum(reading.characters for reading in batch) >= BATCH_CHARACTERS:
-            _put_in(context, batch, report, wait)
+            fresh += _put_in(context, batch, report, wait)
             batch = []
-    _put_in(context, batch, report, wait)
+    fresh += _put_in(context, batch, report, wait)
+    _rejoin(context, fresh, report, wait)
     if unknown:
         progress("reading", len(unknown), len(unknown))
 
@@ -253,9 +207,12 @@ def _writing(context: Context, wait: float) -> Iterator[Database]:
 
 def _look(file: DocumentFile) -> Look:
     try:
-        return Look(file, documents.digest(file.real))
+        digest = documents.digest(file.real)
     except OSError as error:
         return Look(file, "", f"cannot be read: {error.strerror}")
+    if file.expected not in (None, digest):
+        return Look(file, "", documents.DAMAGED)
+    return Look(file, digest)
 
 
 def _same(database: Database, look: Look) -> int | None:
@@ -279,20 +236,28 @@ def _read(context: Context, look: Look) -> Reading:
         return Reading(look, None, "", look.unread)
     cutter, max_tokens, offsets_of = _tokens(context)
     try:
-        content = documents.read(look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of)
+        content = documents.read(
+            look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of, name=look.file.name
+        )
     except CannotExtract as error:
         return Reading(look, None, "", error.message)
     except OSError as error:
         return Reading(Look(look.file, ""), None, "", f"cannot be read: {error.strerror}")
-    return Reading(look, content, cutter, "")
+    database = context.database
+    held = database.value("select document_id from place where path = ?", (look.file.path,))
+    # Most of the work of a large file: it is done before anyone has to wait for the lock.
+    return Reading(
+        look, content, cutter, "", rows.prepare(content, rows.texts_of(database, [held, _same(database, look)]))
+    )
 
 
-def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait: float) -> None:
-    """Put files in, each whole."""
+def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait: float) -> list[int]:
+    """Put files in, each whole; returns the documents that are new."""
     if not batch:
-        return
+        return []
+    fresh = []
     with _writing(context, wait) as database:
-        for look, content, cutter, problem in batch:
+        for look, content, cutter, problem, prepared in batch:
             if content is None:
                 _fail(database, look, problem)
                 continue
@@ -300,10 +265,24 @@ def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait
             document = _current(context, look)
             if document is None:
                 same = _same(database, look)
+                is_new = database.value("select document_id from place where path = ?", (look.file.path,)) is None
                 target = same if same is not None else _document_for(database, look.file.path)
-                document = rows.write(database, target, content, look.file.suffix, cutter)
+                document = rows.write(database, target, content, look.file.suffix, cutter, prepared=prepared)
                 report.chunks += len(content.passages)
+                fresh += [document] if target is None and is_new else []
             rows.settle(database, _take(database, look, document, report))
+    return fresh
+
+
+def _rejoin(context: Context, fresh: list[int], report: DocumentReport, wait: float) -> None:
+    """Let a file that was renamed and edited at once stay the document that it was."""
+    if not fresh or context.database.value("select 1 from document where state = 'missing'") is None:
+        return
+    with _writing(context, wait) as database:
+        for old, new in rows.successors(database, fresh):
+            rows.rejoin(database, old, new)
+            report.added -= 1
+            report.moved += 1
 
 
 def _tokens(context: Context) -> tuple[str, int, OffsetsOf]:

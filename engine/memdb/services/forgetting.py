@@ -58,6 +58,7 @@ def forget(context: Context, written: str) -> Forgotten:
                 (key, key),
             )
             connection.execute("delete from memory_version where memory_key = ?", (key,))
+            connection.execute("delete from run_event where node = ?", (key,))
             context.append(history.forget_record(key))
             if path is not None:
                 rekeyed = indexing.apply(database, [], [path], {})

@@ -38,6 +38,9 @@ class Touched:
     tags: set[int] = field(default_factory=set)
 
 
+Words = tuple[tuple[str, ...], int]
+"""Texts cut for the columns of the keyword index, in their order, and how many words they have."""
+
 Rekeyed = dict[int, tuple[str | None, str]]
 """Memories that have another key than before: by node, the old key, None where the memory is new, and the new one."""
 
@@ -200,13 +203,22 @@ def _index_memory(database: Database, node: int, memory: Memory) -> None:
 
 def index_words(database: Database, node: int, *, name: str, body: str, description: str = "", tags: str = "") -> None:
     """Put a node's texts into the keyword index, cut so that every SQLite can read it."""
+    put_words(database, node, cut_words(name=name, body=body, description=description, tags=tags))
+
+
+def cut_words(*, name: str, body: str, description: str = "", tags: str = "") -> Words:
+    """A node's texts as the keyword index takes them: most of the work, and none that needs the database."""
     texts = (name, description, tags, body)
-    parts = words.identifier_parts("\n".join(texts))
     cut = [words.searchable(text) for text in texts]
+    return (*cut, words.identifier_parts("\n".join(texts))), sum(len(text.split()) for text in cut)
+
+
+def put_words(database: Database, node: int, cut: Words) -> None:
+    """Put what `cut_words` gave into the keyword index."""
+    columns, length = cut
     database.connection.execute(
-        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", (node, *cut, parts)
+        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", (node, *columns)
     )
-    length = sum(len(text.split()) for text in cut)
     database.connection.execute("insert into fts_length values (?, ?)", (node, length))
 
 

@@ -250,6 +250,7 @@ class DocumentListed:
     chunks: int
     places: tuple[str, ...]
     notes: tuple[str, ...]
+    link: str | None = None  # of a page: the address that it was read from
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,23 +268,25 @@ def list_documents(context: Context) -> list[DocumentListed]:
     rows = context.database.rows(
         "select node.key, node.label, format, state, (select count(*) from chunk where document_id = document.id),"
         " (select json_group_array(path) from (select path from place where document_id = document.id order by path)),"
-        " notes from document join node using (id) order by node.key"
+        " notes,"
+        " (select min(link) from place join snapshot using (path) where place.document_id = document.id)"
+        " from document join node using (id) order by node.key"
     )
     return [
-        DocumentListed(key, title, kind, state, count, tuple(json.loads(places)), tuple(json.loads(notes)))
-        for key, title, kind, state, count, places, notes in rows
+        DocumentListed(key, title, kind, state, count, tuple(json.loads(places)), tuple(json.loads(notes)), link)
+        for key, title, kind, state, count, places, notes, link in rows
     ]
 
 
 def find_document(context: Context, written: str) -> str:
     """The id of a document by id or by any of its paths, from the root or from here. Raises NotFound."""
-    from memdb.domain.documents import stored_path  # noqa: PLC0415 (it brings the extractors)
+    from memdb.domain.documents import meant_path  # noqa: PLC0415 (it brings the extractors)
 
     found = context.database.value(
         "select node.key from node join document using (id) left join place on place.document_id = document.id"
         " where node.key in (?1, 'document:' || ?1) or place.path = ?1"
         " union all select node.key from place join node on node.id = document_id where place.path = ?2 limit 1",
-        (written, stored_path(Path(written).expanduser(), context.place.root)),
+        (written, meant_path(written, context.place.root)),
     )
     if found is None:
         raise NotFound(f"There is no document {written!r}.", hint="`memdb documents` lists them.")
@@ -293,6 +296,7 @@ def find_document(context: Context, written: str) -> str:
 def open_path(context: Context, key: str) -> Path:
     """The file of a document by its exact id: the first place that is there. Raises NotFound."""
     from memdb.domain.documents import real_path  # noqa: PLC0415 (it brings the extractors)
+    from memdb.services import snapshots  # noqa: PLC0415
 
     root = context.place.root
     rows = context.database.rows(
@@ -301,6 +305,7 @@ def open_path(context: Context, key: str) -> Path:
         (key,),
     )
     found = next((file for (path,) in rows if (file := real_path(path, root)).is_file()), None)
+    found = found or next((copy for (path,) in rows if (copy := snapshots.opened_copy(context, path))), None)
     if found is not None:
         return found
     if context.database.value("select 1 from document join node using (id) where key = ?", (key,)) is None:
@@ -310,7 +315,13 @@ def open_path(context: Context, key: str) -> Path:
     raise NotFound(f"The file of {key} is gone.", hint="`memdb chunks` shows what it said.")
 
 
+def document_link(context: Context, key: str) -> str | None:
+    """The address that a document was read from, by its exact id; None of files and uploads."""
+    return next((document.link for document in list_documents(context) if document.id == key), None)
+
+
 CHUNKS = """select node.key, text, parent.key, heading_path, page, start_line, end_line, record_id,
+(select min(link) from place join snapshot using (path) where place.document_id = chunk.document_id),
 exists (select 1 from embedded where node_id = chunk.id and embedded.text_sha256 = chunk.text_sha256)
 from chunk join node using (id) join node as parent on parent.id = document_id"""
 
@@ -335,6 +346,6 @@ def show_chunk(context: Context, key: str, *, around: int = 1) -> list[ChunkList
 
 
 def _chunk(row: tuple[Any, ...]) -> ChunkListed:
-    key, text, document, heading_path, page, start_line, end_line, record_id, embedded = row
-    place = Citation(document, tuple(json.loads(heading_path)), page, start_line, end_line, record_id)
+    key, text, document, heading_path, page, start_line, end_line, record_id, link, embedded = row
+    place = Citation(document, tuple(json.loads(heading_path)), page, start_line, end_line, record_id, link)
     return ChunkListed(key, text, place, bool(embedded))

@@ -18,6 +18,12 @@ from memdb.services.answers import Arm, Citation, Filters, Found, Hit, Hop, Reca
 from memdb.services.arms import NOT_ASKED, Pool, Statement, find, run
 from memdb.services.context import Context
 
+ARMS = ("vector", "keyword", "entity")
+"""The arms of a recall, unless fewer are asked for."""
+
+PATHS = ("evidence", "best")
+"""How a path counts for what the arms found too: as evidence beside its own score, or only where it is better."""
+
 LIMIT = 8
 """Results of a recall."""
 
@@ -59,13 +65,14 @@ def recall(
     limit: int = LIMIT,
     filters: Filters | None = None,
     hops: int = HOPS,
-    arms: Sequence[str] = ("vector", "keyword"),
+    arms: Sequence[str] = ARMS,
+    paths: str = "evidence",
 ) -> Recall:
     """The best memories for any text, most relevant first. Never raises for what the text holds."""
     filters = filters or Filters()
     with context.database.read():
         pool = find(context, query, filters, arms)
-        rows = run(context.database, _walk(pool, limit=limit, hops=hops))
+        rows = run(context.database, _walk(pool, limit=limit, hops=hops, paths=paths))
         result = Recall(query, [_hit(row, pool) for row in rows], pool.arms)
         if not result.hits:
             _explain_empty(context, result, pool, filters)
@@ -79,7 +86,8 @@ def recall_sql(
     limit: int = LIMIT,
     filters: Filters | None = None,
     hops: int = HOPS,
-    arms: Sequence[str] = ("vector", "keyword"),
+    arms: Sequence[str] = ARMS,
+    paths: str = "evidence",
 ) -> str:
     """The statements of a recall with their values written in, to be run by hand.
 
@@ -88,7 +96,7 @@ def recall_sql(
     """
     with context.database.read():
         pool = find(context, query, filters or Filters(), arms)
-    statements = (*pool.statements, _walk(pool, limit=limit, hops=hops))
+    statements = (*pool.statements, _walk(pool, limit=limit, hops=hops, paths=paths))
     return "\n".join(with_values(resources.query(name), values) for name, values in statements)
 
 
@@ -116,8 +124,10 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
     return result
 
 
-def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement:
+def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best") -> Statement:
     """The cascade from a pool, with its values. Raises UsageError for a limit below 1 and hops below 0."""
+    if paths not in PATHS:
+        raise UsageError(f"There is no rule {paths!r} for paths; there are {' and '.join(PATHS)}.")
     if limit < 1 or hops < 0:
         raise UsageError(f"The limit must be 1 or more and the hops 0 or more, not {limit} and {hops}.")
     step = EDGE_WEIGHTS["supersedes"] * DECAY
@@ -130,6 +140,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
         "hub_degree": HUB_DEGREE,
         "hub_pool": max(HUB_POOL, seeds),
         "walk_floor": WALK_FLOOR,
+        "add_evidence": int(paths == "evidence"),
         "walk_rows": WALK_ROWS if hops <= HOPS else DEEP_WALK_ROWS,
         "succession_limit": SUCCESSION_LIMIT,
         "supersession_steps": json.dumps([step**distance for distance in range(SUCCESSION_LIMIT + 1)]),
@@ -140,7 +151,8 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS) -> Statement
 
 def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
     key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, valid_to = row[:11]
-    document, heading_path, *place, is_missing = row[11:]
+    document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[11:]
+    headings = tuple(json.loads(heading_path)) if document else ()
     fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
         id=key,
@@ -156,7 +168,7 @@ def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
         stale=_is_over(valid_to) or bool(is_missing),
-        citation=Citation(document, tuple(json.loads(heading_path)), *place) if document else None,
+        citation=Citation(document, headings, page, start_line, end_line, record_id, link) if document else None,
     )
 
 
@@ -200,7 +212,7 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
         waiting = vectors.pending_count(context) if context.embedder.status.state != "off" else 0
         if waiting and vector.reason != NOT_ASKED:
             code = "index_behind"
-            wait = "1 memory is" if waiting == 1 else f"{waiting} memories are"
+            wait = "1 text is" if waiting == 1 else f"{waiting} texts are"
             message = f"Nothing found, but {wait} not embedded yet; run `memdb sync`."
         elif vector.state == "off":
             code = "arm_off"
@@ -216,7 +228,7 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
 
 
 def _answers_without(context: Context, query: str, pool: Pool) -> bool:
-    on = [name for name in ("vector", "keyword") if pool.arms[name].state == "on"]
+    on = [name for name in ARMS if pool.arms[name].state == "on"]
     return bool(find(context, query, Filters(), on).found)
 
 

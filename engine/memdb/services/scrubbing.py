@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from memdb.base import files
-from memdb.services import vectors
+from memdb.services import mentions, vectors
 from memdb.services.context import Context
 
 ASIDE = ".rebuild"
@@ -34,6 +34,8 @@ def scrub(context: Context) -> bool:
     """
     database = context.database
     remove_leftovers(context)
+    # Names that only what was deleted gave are in the entity graph until it is derived anew.
+    mentions.refresh(context)
     # Bit vectors are in pages of their own; a process without sqlite-vec leaves the rebuild to one that has it.
     with database.write() as connection:
         drop_vectors(context)
@@ -57,6 +59,6 @@ def remove_leftovers(context: Context) -> None:
     place = context.place
     for part in PARTS:
         place.database.with_name(place.database.name + ASIDE + part).unlink(missing_ok=True)
-    for folder in (place.home, place.journal, place.home / "local"):
+    for folder in (place.home, place.journal, place.snapshots, place.home / "local"):
         for file in folder.glob(f"{files.LEFTOVER_PREFIX}*{files.LEFTOVER_SUFFIX}"):
             file.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from memdb.base.journal import Record
 from memdb.base.storage import Database
 from memdb.domain import history
 from memdb.errors import ModelUnavailable, Refused
-from memdb.services import clustering, documents, indexing, scrubbing, vectors
+from memdb.services import clustering, documents, indexing, mentions, scrubbing, vectors, vocabulary
 from memdb.services.context import Context, Progress, silent
 from memdb.services.documents import DocumentReport
 from memdb.services.indexing import Reading, Rekeyed
@@ -101,6 +101,7 @@ def sync(
     embed_limit: int | None = None,
     cluster_limit: int | None = None,
     read_limit: int | None = None,
+    names_limit: int | None = None,
     wait: float = files.LOCK_SECONDS,
     progress: Progress = silent,
 ) -> SyncReport:
@@ -108,12 +109,13 @@ def sync(
 
     `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now,
     `cluster_limit` leaves the clusters of a larger store for later, `read_limit` bounds how many bytes of documents are
-    read now, `wait` is for how many seconds another writer is waited for. Raises StoreUnreadable when the root cannot
+    read now, `names_limit` how many texts are read for names, `wait` is for how many seconds another writer is waited for. Raises StoreUnreadable when the root cannot
     be listed, Refused when too much is missing; the index is then as it was.
     """
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
         report.documents = documents.sync(context, wait=wait, read_limit=read_limit, progress=progress)
+        mentions.refresh(context, wait=wait, limit=names_limit, progress=progress)
         if embed:
             try:
                 report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)
@@ -149,6 +151,8 @@ def _behind(context: Context, walk: Walk) -> bool:
     """
     if walk.leftovers or context.journal_is_ahead() or context.database.meta("scrub") is not None:
         return True
+    if vocabulary.is_outdated(context.database):
+        return True
     stood = context.database.rows("select path, reason from problem where code = 'walk' order by path, reason")
     return [tuple(row) for row in stood] != walk.problems
 
@@ -158,6 +162,9 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
     if context.journal_is_ahead():
         with database.write():
             context.replay_journal()
+    elif vocabulary.is_outdated(database):
+        with database.write():
+            context.show_vocabulary()
     fresh = {item.path for item in found.suspects if item.path not in found.known}
     moved = _moves(context, found, fresh)
     gone = [path for path in found.missing if path not in moved.values()]

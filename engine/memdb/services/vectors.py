@@ -6,10 +6,11 @@ import json
 import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from memdb.base.storage import Database
 from memdb.base.text import sha256_text
-from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, windows
+from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, Span, windows
 from memdb.errors import ModelUnavailable
 from memdb.services.context import Context, Progress, silent
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+
+State = tuple[int, int, str]
+"""A database's content, as versions that SQLite counts, and the model's identity."""
 
 BATCH = 32
 """Memories per round: their texts are embedded outside of any transaction, then written in one."""
@@ -57,9 +61,25 @@ def from_blob(blob: bytes) -> Vector:
     return np.frombuffer(blob, dtype="<f4")
 
 
+_nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
+
+
+def _state(database: Database, identity: str) -> State:
+    """Changes with every write of this connection or of another one."""
+    return int(database.connection.pragma("data_version")), database.connection.total_changes(), identity
+
+
 def pending_count(context: Context) -> int:
     """How many memories and chunks wait to be embedded under the current model; all of them where there is no model."""
-    return int(context.database.value(f"select count(*) from ({WAITING})", (context.embedder.status.identity or "",)))
+    database, identity = context.database, context.embedder.status.identity or ""
+    state = _state(database, identity)
+    # The answer takes a look at every text; a recall asks for it several times.
+    if _nothing_waits.get(database) == state:
+        return 0
+    count = int(database.value(f"select count(*) from ({WAITING})", (identity,)))
+    if not count:
+        _nothing_waits[database] = state
+    return count
 
 
 def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
@@ -73,9 +93,13 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     database, embedder = context.database, context.embedder
     identity = embedder.status.identity or ""
     repair_index(database)
+    state = _state(database, identity)
+    if _nothing_waits.get(database) == state:
+        return 0
     # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
     nodes = [node for (node,) in database.rows(WAITING, (identity,))]
     if not nodes:
+        _nothing_waits[database] = state
         return 0
     if not identity:
         raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
@@ -96,10 +120,16 @@ def passages_of(context: Context, name: str, description: str, body: str) -> lis
     text = "\n".join(part for part in (name, description, body) if part)
     embedder = context.embedder
     room = embedder.window_tokens
-    if len(text) > room * MAX_CHARACTERS_PER_TOKEN or embedder.count_tokens(text) > room:
+    whole = embedder.token_offsets(text) if len(text) <= room * MAX_CHARACTERS_PER_TOKEN else None
+    if whole is None or len(whole) > room:
         # The name is put before each later window.
         room = max(room // 2, room - embedder.count_tokens(name) - 2)
-    cuts = windows(text, room, embedder.token_offsets)
+
+    def offsets_of(part: str) -> Sequence[Span]:
+        # Most texts are one window: they are read by the tokenizer once.
+        return whole if whole is not None and part == text else embedder.token_offsets(part)
+
+    cuts = windows(text, room, offsets_of)
     return [(start, stop, text[start:stop] if start == 0 else f"{name}\n{text[start:stop]}") for start, stop in cuts]
 
 

@@ -68,6 +68,15 @@ class Html:
         return Extracted(self.name, title, blocks, created=created)
 
 
+def named_encoding(data: bytes) -> str | None:
+    """The encoding that a page names, as Python calls it; None where it names none that there is."""
+    named = _CHARSET.search(data[:4096])
+    try:
+        return codecs.lookup(named[1].decode("ascii")).name if named else None
+    except LookupError:
+        return None
+
+
 def decode_page(data: bytes) -> str:
     """The text of a page: by its byte order mark, the encoding that it names, else as any other text.
 

@@ -1,0 +1,439 @@
+"""Read from texts which names they mention: from a model's output where there is one, by rules, and by known names.
+
+The passage of a text is read outside of any transaction, then written as evidence; `entities.settle` derives the rest.
+What waits is in tables that triggers fill, so that a pass that is interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from memdb.base import files, words
+from memdb.base.storage import Database
+from memdb.base.text import name_key
+from memdb.domain import gazetteer
+from memdb.services import entities
+from memdb.services.context import Context, Progress, silent
+
+VERSION = "1"
+"""Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""
+
+BATCH = 200
+"""Texts that are read between two transactions: about half a second of work."""
+
+MANY_NAMES = 300
+"""From so many changed names on, all texts are read against them: cheaper than a search for each name."""
+
+MANY_TEXTS = 200
+"""From so many texts on, all known names are held in memory: cheaper than to look them up for each text."""
+
+SUBJECT_WORDS = 8
+"""A text's own name of more words is a sentence: nothing else mentions it by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A node as it is read: what it says, what stands above it, and what it is called itself."""
+
+    node: int
+    kind: str
+    body: str
+    above: str  # a chunk's title and headings: searched for names that are known, too broken for rules
+    subjects: tuple[str, ...]
+    text_sha256: str
+    has_secret: bool
+
+    @property
+    def sent(self) -> str:
+        """What a model reads."""
+        return "\n".join(part for part in (self.above, self.body.strip()) if part)
+
+
+Row = tuple[str, str, str, str, str | None, str, int, int, int]
+"""Of `mention`, all but the node: COLUMNS."""
+
+COLUMNS = "name_key, origin, source, name, type, at, ordinal, refused, about"
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What one text says."""
+
+    mentions: dict[str, Row]
+    statements: dict[tuple[str, str, str], tuple[str, float, str, int]]
+    proposals: dict[tuple[str, str], tuple[str, str, str]]
+    known: set[tuple[str, str, str, str, str]]  # match_key, name_key, entity_key, source, name
+    input_sha256: str
+    at: str | None
+    skip: str | None
+
+
+def waiting_count(context: Context) -> int:
+    """How many texts wait to be read for names."""
+    return int(context.database.value("select count(*) from extract_waiting"))
+
+
+def is_behind(database: Database) -> bool:
+    """Whether anything waits to be read or derived."""
+    return database.meta("names_version") != VERSION or bool(
+        database.value(
+            "select exists (select 1 from extract_waiting) or exists (select 1 from known_name_changed)"
+            " or exists (select 1 from entity_touched) or exists (select 1 from statement_touched)"
+        )
+    )
+
+
+def refresh(
+    context: Context, *, wait: float = files.LOCK_SECONDS, limit: int | None = None, progress: Progress = silent
+) -> int:
+    """Read what waits, look for names that came or went, and derive the entities; returns how many texts were read.
+
+    `limit` bounds how many texts are read now. Raises Busy, NotWritable.
+    """
+    database = context.database
+    if not is_behind(database):
+        return 0
+    if database.meta("names_version") != VERSION:
+        with files.writer(context.place, wait), database.write() as connection:
+            connection.execute(
+                "insert or replace into extract_waiting"
+                " select id, 'read' from memory union all select id, 'read' from chunk"
+            )
+            database.set_meta("names_version", VERSION)
+    read = _each_batch(context, "read", _read_batch, wait, limit, progress)
+    left = None if limit is None else limit - read
+    with files.writer(context.place, wait), database.write():
+        entities.settle(database)
+        if left is None or left > 0:
+            _queue_changed(database)
+    read += _each_batch(context, "match", _Matching(database), wait, left, progress)
+    with files.writer(context.place, wait), database.write():
+        entities.settle(database)
+    return read
+
+
+Step = Callable[[Context, list[Text]], Callable[[], None]]
+"""Reads some texts and returns what writes the result."""
+
+
+def _each_batch(context: Context, stage: str, step: Step, wait: float, limit: int | None, progress: Progress) -> int:
+    database = context.database
+    total = int(database.value("select count(*) from extract_waiting where stage = ?", (stage,)))
+    total = total if limit is None else min(total, max(limit, 0))
+    done = 0
+    while done < total:
+        nodes = [
+            node
+            for (node,) in database.rows(
+                "select node_id from extract_waiting where stage = ? order by node_id limit ?",
+                (stage, min(BATCH, total - done)),
+            )
+        ]
+        if not nodes:
+            break
+        texts = texts_of(database, nodes)
+        write = step(context, texts)
+        with files.writer(context.place, wait), database.write() as connection:
+            # What changed while it was read waits once more.
+            now = {text.node: text for text in texts_of(database, nodes)}
+            if all(now.get(text.node) == text for text in texts):
+                connection.executemany("delete from extract_waiting where node_id = ?", [(node,) for node in nodes])
+                write()
+                done += len(nodes)
+        progress("reading names" if stage == "read" else "matching names", done, total)
+    return done
+
+
+TEXTS = """select memory.id, 'memory', description || char(10) || trim(body, char(9, 10, 13, 32)), name,
+       json_array(name), aliases, text_sha256, has_secret
+from memory where memory.id in (select value from json_each(:nodes))
+union all
+select chunk.id, 'chunk', iif(state = 'seen', text, ''), iif(state = 'seen', prefix, ''),
+       iif(state = 'seen', json_array(chunk.title, iif(ordinal = 0, document.title, null)), '[]'), '[]',
+       iif(state = 'seen', text_sha256, ''), has_secret
+from chunk join document on document.id = document_id where chunk.id in (select value from json_each(:nodes))
+order by 1"""
+
+
+def texts_of(database: Database, nodes: Sequence[int]) -> list[Text]:
+    """Memories and chunks as they are read; what is neither is not there."""
+    found = []
+    for node, kind, body, above, titles, aliases, text_sha256, has_secret in database.rows(
+        TEXTS, {"nodes": json.dumps(nodes)}
+    ):
+        own = [title for title in json.loads(titles) if title]
+        subjects = tuple(own if kind == "memory" else [gazetteer.title_name(title) for title in own])
+        subjects += tuple(json.loads(aliases))
+        found.append(Text(node, kind, body, above, subjects, text_sha256, bool(has_secret)))
+    return found
+
+
+# Reading
+
+
+def _read_batch(context: Context, texts: list[Text]) -> Callable[[], None]:
+    database = context.database
+    single_letters = frozenset(
+        key for (key,) in database.rows("select name_key from vocabulary where kind = 'type' and single_letters")
+    )
+    plans = []
+    for text in texts:
+        output = latest_output(database, text.text_sha256)
+        digest = _input_digest(text, output, single_letters)
+        old = database.value("select input_sha256 from extracted where node_id = ?", (text.node,))
+        if old != digest:
+            plans.append((text, _evidence(text, output, single_letters, digest)))
+
+    def write() -> None:
+        for text, evidence in plans:
+            _write_evidence(database, text, evidence)
+        _match_later(database, [text.node for text, _ in plans])
+
+    return write
+
+
+def latest_output(database: Database, text_sha256: str) -> tuple[str, dict[str, Any], frozenset[str]] | None:
+    """The newest output of a model for a text: its time, the answer, and the names that were disabled then."""
+    rows = database.rows(
+        "select at, output, refused from extraction where text_sha256 = ? order by at desc limit 1", (text_sha256,)
+    )
+    return (rows[0][0], json.loads(rows[0][1]), frozenset(json.loads(rows[0][2]))) if rows else None
+
+
+def _input_digest(text: Text, output: tuple[str, Any, Any] | None, single_letters: Collection[str]) -> str:
+    parts = [VERSION, text.text_sha256, text.subjects, output[0] if output else "", sorted(single_letters)]
+    return sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
+
+
+def _evidence(
+    text: Text, output: tuple[str, dict[str, Any], frozenset[str]] | None, single_letters: Collection[str], digest: str
+) -> Evidence:
+    from memdb.domain import extraction, names  # noqa: PLC0415 (rules that a sync without changes does not need)
+    from memdb.domain.vocabulary import entry_key  # noqa: PLC0415
+
+    skip = "secret" if text.has_secret else extraction.skip_reason(text.sent)
+    found = Evidence({}, {}, {}, set(), digest, output[0] if output else None, skip)
+    _own_names(text, found)
+    if output is None:
+        for ordinal, name in enumerate(names.names_in(text.body)):
+            _mention(found, name.key, ("rules", name.source, name.name, name.type, "", ordinal, 0))
+        return found
+    at, answer, refused = output
+    said = extraction.read_answer(answer, text.sent, single_letters=single_letters)
+    for ordinal, mentioned in enumerate(said.mentions):
+        type_ = entry_key("type", mentioned.type)
+        row = ("model", "answer", mentioned.name, type_, at, ordinal, int(f"type:{type_}" in refused))
+        _mention(found, name_key(mentioned.name), row)
+    for stated in said.relations:
+        predicate = entry_key("predicate", stated.predicate)
+        found.statements[name_key(stated.subject), predicate, name_key(stated.object)] = (
+            "model",
+            stated.confidence,
+            at,
+            int(f"predicate:{predicate}" in refused),
+        )
+    for wanted in said.proposals:
+        found.proposals[wanted.kind, entry_key(wanted.kind, wanted.name)] = (wanted.name, wanted.description, at)
+    return found
+
+
+def _mention(found: Evidence, key: str, row: tuple[str, str, str, str | None, str, int, int]) -> None:
+    """Add a mention; where a text's own name is said in it as well, that says more."""
+    old = found.mentions.get(key)
+    if key and (old is None or old[2] == "subject"):
+        found.mentions[key] = (key, *row, int(old is not None))
+
+
+def _own_names(text: Text, found: Evidence) -> None:
+    for place, name in enumerate(text.subjects):
+        key = name_key(name)
+        if not key or len(name.split()) > SUBJECT_WORDS:
+            continue
+        found.mentions.setdefault(key, (key, "names", "subject", name, None, "", place, 0, 1))
+        if not gazetteer.is_matchable(name):
+            continue
+        is_alias = text.kind == "memory" and place > 0
+        source = "alias" if is_alias else "memory" if text.kind == "memory" else "title"
+        entity_key = name_key(text.subjects[0]) if is_alias else key
+        found.known.add((gazetteer.match_key(name), key, entity_key, source, name))
+
+
+def _write_evidence(database: Database, text: Text, found: Evidence) -> None:
+    node, run = text.node, database.connection.execute
+    rows = database.rows(
+        f"select {COLUMNS} from mention where node_id = ? and source <> 'known'",
+        (node,),
+    )
+    _write_mentions(database, node, {row[0]: row for row in rows}, found.mentions)
+    _write_rows(
+        database,
+        "statement",
+        node,
+        ("subject_key", "predicate", "object_key"),
+        ("origin", "confidence", "at", "refused"),
+        found.statements,
+    )
+    _write_rows(
+        database, "proposal_evidence", node, ("kind", "name_key"), ("name", "description", "at"), found.proposals
+    )
+    known = set(
+        database.rows("select match_key, name_key, entity_key, source, name from known_name where node_id = ?", (node,))
+    )
+    for match_key, key, _, source, _ in sorted(known - found.known):
+        run(
+            "delete from known_name where match_key = ? and name_key = ? and source = ? and node_id = ?",
+            (match_key, key, source, node),
+        )
+    database.connection.executemany(
+        "insert into known_name (match_key, name_key, entity_key, source, name, node_id) values (?, ?, ?, ?, ?, ?)",
+        [(*row, node) for row in sorted(found.known - known)],
+    )
+    run(f"update {text.kind} set indexed_at = ?1 where id = ?2 and indexed_at is not ?1", (found.at, node))
+    run("insert or replace into extracted values (?, ?, ?)", (node, found.input_sha256, found.skip))
+
+
+def _write_mentions(database: Database, node: int, old: dict[str, Row], new: dict[str, Row]) -> None:
+    """Make a text's mentions those that it should have, touching only what differs."""
+    database.connection.executemany(
+        "delete from mention where node_id = ? and name_key = ?",
+        [(node, key) for key in sorted(old) if new.get(key) != old[key]],
+    )
+    # A name that was only known so far may be said by the text itself now.
+    database.connection.executemany(
+        f"insert or replace into mention ({COLUMNS}, node_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*new[key], node) for key in sorted(new) if old.get(key) != new[key]],
+    )
+
+
+def _write_rows(
+    database: Database,
+    table: str,
+    node: int,
+    keys: tuple[str, ...],
+    values: tuple[str, ...],
+    new: dict[Any, tuple[Any, ...]],
+) -> None:
+    columns = ", ".join((*keys, *values))
+    old = {
+        row[: len(keys)]: row[len(keys) :]
+        for row in database.rows(f"select {columns} from {table} where node_id = ?", (node,))
+    }
+    where = " and ".join(f"{key} = ?" for key in keys)
+    database.connection.executemany(
+        f"delete from {table} where node_id = ? and {where}",
+        [(node, *key) for key in sorted(old) if new.get(key) != old[key]],
+    )
+    places = ", ".join("?" * (len(keys) + len(values) + 1))
+    database.connection.executemany(
+        f"insert into {table} ({columns}, node_id) values ({places})",
+        [(*key, *new[key], node) for key in sorted(new) if old.get(key) != new[key]],
+    )
+
+
+# Known names
+
+
+def _match_later(database: Database, nodes: Iterable[int]) -> None:
+    database.connection.executemany(
+        "insert or ignore into extract_waiting values (?, 'match')", [(node,) for node in nodes]
+    )
+
+
+def _queue_changed(database: Database) -> None:
+    """Have the texts that contain a name that came or went matched again."""
+    changed = [key for (key,) in database.rows("select match_key from known_name_changed")]
+    if not changed:
+        return
+    if len(changed) > MANY_NAMES:
+        _match_later(
+            database, [node for (node,) in database.rows("select id from memory union all select id from chunk")]
+        )
+    else:
+        for key in changed:
+            _match_later(database, _containing(database, key))
+    database.connection.execute("delete from known_name_changed")
+
+
+def _containing(database: Database, match_key: str) -> list[int]:
+    """The texts that have all words of a name, as the keyword index cuts them."""
+    cut = words.searchable(match_key).split()
+    if not cut:
+        return []
+    query = " ".join('"' + word.replace('"', '""') + '"' for word in cut)
+    return [node for (node,) in database.rows("select rowid from fts where fts match ?", (query,))]
+
+
+class _Matching:
+    """The step that looks for known names: in memory where there are many texts, else looked up in the table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._all: set[str] | None = None
+        self._reach: dict[str, int] = {}
+
+    def __call__(self, context: Context, texts: list[Text]) -> Callable[[], None]:
+        database = self._database
+        if self._all is None and waiting_count(context) > MANY_TEXTS:
+            self._all, self._reach = set(), {}
+            for (key,) in database.rows("select distinct match_key from known_name"):
+                first, _, _ = key.partition(" ")
+                self._all.add(key)
+                self._reach[first] = max(self._reach.get(first, 0), key.count(" ") + 1)
+        found = {text.node: gazetteer.find(_matched_text(text), self._known, self._starts) for text in texts}
+
+        def write() -> None:
+            for text in texts:
+                self._write(text, found[text.node])
+
+        return write
+
+    def _known(self, keys: Collection[str]) -> Collection[str]:
+        if self._all is not None:
+            return self._all.intersection(keys)
+        rows = self._database.rows(
+            "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value",
+            (json.dumps(sorted(keys), ensure_ascii=False),),
+        )
+        return {key for (key,) in rows}
+
+    def _starts(self, words_: Collection[str]) -> Mapping[str, int]:
+        if self._all is not None:
+            return self._reach
+        rows = self._database.rows(
+            "select value from json_each(?) where exists (select 1 from known_name where match_key = value"
+            " or match_key >= value || ' ' and match_key < value || '!')",
+            (json.dumps(sorted(words_), ensure_ascii=False),),
+        )
+        return dict.fromkeys((word for (word,) in rows), gazetteer.MAX_UNSPACED)
+
+    def _write(self, text: Text, matches: Sequence[gazetteer.Match]) -> None:
+        database = self._database
+        said = {
+            key
+            for (key,) in database.rows(
+                "select name_key from mention where node_id = ? and source <> 'known'", (text.node,)
+            )
+        }
+        new: dict[str, Row] = {}
+        for place, match in enumerate(matches):
+            for key, name in database.rows(
+                "select name_key, name from known_name where match_key = ? order by name_key, name", (match.key,)
+            ):
+                if key not in said and gazetteer.agrees(name, match.name):
+                    new.setdefault(key, (key, "names", "known", match.name, None, "", place, 0, 0))
+        rows = database.rows(
+            f"select {COLUMNS} from mention where node_id = ? and source = 'known'",
+            (text.node,),
+        )
+        _write_mentions(database, text.node, {row[0]: row for row in rows}, new)
+
+
+def _matched_text(text: Text) -> str:
+    return f"{text.above}\n{text.body}" if text.kind == "chunk" else text.body
+
+
+__all__ = ["entities", "is_behind", "refresh", "waiting_count"]

@@ -1,0 +1,20 @@
+-- Which entities do the texts mention, of which type, and how often?
+create view entities as
+select node.key as id,                      -- entity:name key
+       entity.name,
+       entity.type,                         -- null: not sure
+       entity.origin,                       -- the surest evidence: model, rules, names
+       (select count(distinct edge.src) from edge
+        where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as mentions, -- texts
+       (select count(distinct edge.src) from edge join memory on memory.id = edge.src
+        where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as memories,
+       (select count(distinct chunk.document_id) from edge join chunk on chunk.id = edge.src
+        where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as documents,
+       (select count(*) from edge
+        where edge.src = entity.id and edge.kind = 'relates' and edge.active)
+       + (select count(*) from edge
+          where edge.dst = entity.id and edge.kind = 'relates' and edge.active) as relations,
+       (select json_group_array(name) from (
+            select name from entity_alias where entity_alias.entity_key = entity.name_key order by name)) as aliases -- JSON list
+from entity
+join node on node.id = entity.id;

@@ -1,0 +1,13 @@
+-- Which name does each text mention, those included that make no edge because the vocabulary lacks their type?
+create view mentions_all as
+select text.key as source,                  -- id of the memory or chunk
+       mention.name_key,
+       mention.name,                        -- as written
+       mention.type,
+       mention.origin,                      -- model, rules, names
+       mention.source as found_as,          -- answer, identifier, proper, known, subject
+       mention.about,                       -- 1: the text bears the name itself
+       mention.refused,                     -- 1: its type was disabled when a model gave it
+       mention.at                           -- hybrid logical time of the output; empty where no model gave it
+from mention
+join node as text on text.id = mention.node_id;

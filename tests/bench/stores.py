@@ -1,0 +1,255 @@
+"""Stores of one size: what a recall, a save and a rebuild cost there, and how large the file is."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import statistics
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import sqlite_vec
+
+from memdb.base.embedding import Embedder
+from memdb.store import Store
+from tests.bench.measuring import Row, medians, seconds
+from tests.bench.synthetic import DIMS, SyntheticEmbedder, write_documents, write_memories
+
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
+
+NEAREST = 10
+"""Of a question, the vector arm is to find so many of the nearest passages."""
+
+ROUNDING = 1e-5
+"""Two ways to add up float32 products differ by less."""
+
+WORTH_MEASURING = 1_000
+"""Below this size a file is mostly the first page of each of its tables."""
+
+LEAST_QUESTIONS = 20
+LEAST_SAVES = 9
+
+ORDINARY_TABLES = """select name, ncol from pragma_table_list
+where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name not like 'vec_passage_%' order by name"""
+
+STATEMENTS = f"""select sql from sqlite_schema
+where sql is not null and (
+    type = 'index' or sql like 'create virtual table%' or name in (select name from ({ORDINARY_TABLES})))
+order by type = 'index'"""
+"""What makes the tables, then the indexes. sqlite-vec does not say which tables are its own, only their names do."""
+
+KEYWORD_ROWS = "select rowid, name, description, tags, body, parts from fts"
+KEYWORDS = "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)"
+VECTORS = "insert into vec_passage (passage_id, signature) values (?, vec_bit(?))"
+
+
+class StoreBench:
+    """A store of `size` memories or chunks in a temporary folder, and what is measured on it."""
+
+    what = "memories"
+
+    def __init__(self, base: Path, size: int, repeat: int) -> None:
+        self.base, self.size, self.repeat = base, size, repeat
+        self.root = base / f"{self.what}-{size}"
+        self.root.mkdir()
+        self.embedder = SyntheticEmbedder(Embedder())
+        self.questions = self.write()
+        self.store = Store.init(self.root, embedder=self.embedder)
+        self.index_seconds = seconds(self.fill)
+        self.recall_times: list[float] = []
+        self.save_seconds = 0.0
+
+    def write(self) -> list[str]:
+        """Write the files and return the questions."""
+        return write_memories(self.root, self.size)
+
+    def fill(self) -> None:
+        """Index the files."""
+        self.store.sync()
+
+    def text_bytes(self) -> int:
+        """The files of the store."""
+        return sum(file.stat().st_size for file in self.root.rglob("*.md"))
+
+    def row(
+        self, figure: str, value: float, unit: str, against: float | None = None, baseline: str = "", **goal: Any
+    ) -> Row:
+        """One figure of this store."""
+        return Row(figure, self.size, self.what, value, unit, against, baseline, **goal)
+
+    def rows(self) -> Iterator[Row]:
+        """All figures of this store."""
+        yield from self.recall()
+        for take in (self.save, self.index, self.file_size, self.rebuild):
+            yield take()
+
+    def vectors(self) -> Matrix:
+        """All vectors of the store, by passage."""
+        with apsw.Connection(str(self.store.place.database), flags=apsw.SQLITE_OPEN_READONLY) as connection:
+            blobs = [blob for (blob,) in connection.execute("select vector from embedding order by text_sha256")]
+        return np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), DIMS)
+
+    def recall(self) -> list[Row]:
+        """Warm recall, all arms and the cascade, against numpy's exact product over the same vectors."""
+        matrix = self.vectors()
+        questions = self.questions[: max(LEAST_QUESTIONS, self.repeat)]
+        for question in questions:  # warm
+            self.store.recall(question, sync_first=False)
+        self.recall_times, exact = [], []
+        for question in questions:
+            self.recall_times.append(seconds(partial(self.store.recall, question, sync_first=False)))
+            query = self.embedder.embed_query(question)
+            exact.append(seconds(partial(nearest, matrix, query)))
+        p50, p95 = statistics.median(self.recall_times), np.quantile(self.recall_times, 0.95)
+        base, baseline = statistics.median(exact), "numpy's exact product over the same vectors"
+        goal = 1.0 if self.size >= 100_000 else None
+        found = self.vector_recall(matrix, questions)
+        return [
+            self.row("warm recall p50", p50, "s", base, baseline, goal=goal),
+            self.row("warm recall p95", float(p95), "s", base, baseline, goal=goal),
+            self.row("vector arm recall@10", found, "share", 1.0, "the exact ten", goal=0.99, at_least=True),
+        ]
+
+    def vector_recall(self, matrix: Matrix, questions: list[str]) -> float:
+        """The share of the exact ten nearest, of those above the model's floor, that the vector arm finds."""
+        found = wanted = 0
+        for question in questions:
+            similarities = matrix @ self.embedder.embed_query(question)
+            tenth = np.sort(similarities)[-min(NEAREST, len(similarities))]
+            limit = max(float(tenth), self.embedder.card.floor) - ROUNDING
+            answer = self.store.recall(question, arms=("vector",), hops=0, limit=NEAREST, sync_first=False)
+            found += sum(hit.arms["vector"].similarity >= limit for hit in answer.hits if "vector" in hit.arms)
+            wanted += min(NEAREST, int((similarities >= limit).sum()))
+        return found / max(1, wanted)
+
+    def save(self) -> Row:
+        """One save, against writing the same bytes with fsync."""
+        numbers = iter(range(10_000))
+
+        def save() -> None:
+            self.store.save(f"user/new-{next(numbers)}", "a few words on topic3 and [[note-5]]", tags=["t3"])
+
+        def write() -> None:
+            with (self.base / "plain.txt").open("wb") as out:
+                out.write(b"a few words on topic3 and [[note-5]]")
+                out.flush()
+                os.fsync(out.fileno())
+
+        self.save_seconds, plain = medians(save, write, max(LEAST_SAVES, self.repeat))
+        return self.row("one save", self.save_seconds, "s", plain, "writing and syncing the same bytes")
+
+    def index(self) -> Row:
+        """What it took to index everything, a model's time left out."""
+        return self.row(f"indexing a thousand {self.what}", self.index_seconds / self.size * 1000, "s")
+
+    def file_size(self) -> Row:
+        """The file, against the raw vectors and texts."""
+        self.store.sync()
+        self.store.close()
+        raw = self.text_bytes() + self.vectors().nbytes
+        size = self.store.place.database.stat().st_size
+        goal = 2.5 if self.size >= WORTH_MEASURING else None
+        return self.row("file size", size, "bytes", raw, "raw vectors and texts", goal=goal)
+
+    def rebuild(self) -> Row:
+        """A rebuild with vectors salvaged, against inserting the same rows with executemany."""
+        ours = seconds(self.store.rebuild)
+        theirs = insert_again(self.store.place.database, self.base / "rows.db")
+        return self.row("rebuild, vectors salvaged", ours, "s", theirs, "executemany of the same rows", goal=3.0)
+
+    def growth(self, small: StoreBench) -> list[Row]:
+        """How warm recall and indexing grow from a smaller store to this one."""
+        times = [statistics.median(bench.recall_times) for bench in (self, small)]
+        each = [bench.index_seconds / bench.size for bench in (self, small)]
+        step, baseline = self.size / small.size, f"the same at {small.size}"
+        return [
+            # The goal of 4 is for ten times the data.
+            self.row("growth of warm recall", times[0], "s", times[1], baseline, goal=4 ** math.log10(step)),
+            self.row(f"growth of indexing, by {self.what[:-1]}", each[0], "s", each[1], baseline),
+            self.save_growth(small),
+        ]
+
+    def save_growth(self, small: StoreBench) -> Row:
+        """One save here against one in a smaller store."""
+        return self.row(
+            "growth of one save", self.save_seconds, "s", small.save_seconds, f"one at {small.size}", goal=1.3
+        )
+
+    def discard(self) -> None:
+        """Close the store and delete its files: the next one is larger."""
+        self.store.close()
+        shutil.rmtree(self.root)
+
+
+class ChunkBench(StoreBench):
+    """A store of chunks: documents beside one memory, which half of the chunks name."""
+
+    what = "chunks"
+
+    def write(self) -> list[str]:
+        self.documents = self.base / f"documents-{self.size}"
+        return write_documents(self.documents, self.size, self.root)
+
+    def fill(self) -> None:
+        self.store.add([self.documents])
+
+    def discard(self) -> None:
+        super().discard()
+        shutil.rmtree(self.documents)
+
+    def text_bytes(self) -> int:
+        return super().text_bytes() + sum(file.stat().st_size for file in self.documents.rglob("*.*"))
+
+
+def nearest(matrix: Matrix, query: Matrix) -> object:
+    """The rows nearest to a query, in no order."""
+    return np.argpartition(matrix @ query, -min(NEAREST, len(matrix)))[-NEAREST:]
+
+
+def insert_again(database: Path, into: Path) -> float:
+    """Seconds of inserting all rows of a database into an empty one of the same tables and indexes, no triggers."""
+    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    target = apsw.Connection(str(into))
+    try:
+        has_vectors = load_vectors(source) and load_vectors(target)
+        target.pragma("journal_mode", "wal")
+        target.pragma("synchronous", 1)  # as the store's own
+        for (sql,) in source.execute(STATEMENTS).fetchall():
+            if has_vectors or "using vec0" not in str(sql):
+                target.execute(str(sql))
+        contents: list[tuple[str, list[tuple[Any, ...]]]] = []
+        for name, columns in source.execute(ORDINARY_TABLES).fetchall():
+            marks = ", ".join("?" * int(str(columns)))
+            contents.append(
+                (f"insert into {name} values ({marks})", source.execute(f"select * from {name}").fetchall())
+            )
+        contents.append((KEYWORDS, source.execute(KEYWORD_ROWS).fetchall()))
+        if has_vectors and source.table_exists(None, "vec_passage"):
+            contents.append((VECTORS, source.execute("select passage_id, signature from vec_passage").fetchall()))
+
+        def insert() -> None:
+            with target:
+                for statement, rows in contents:
+                    target.executemany(statement, rows)
+
+        return seconds(insert)
+    finally:
+        source.close()
+        target.close()
+        for suffix in ("", "-wal", "-shm"):
+            into.with_name(into.name + suffix).unlink(missing_ok=True)
+
+
+def load_vectors(connection: apsw.Connection) -> bool:
+    """Whether sqlite-vec could be loaded."""
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+    except apsw.Error:
+        return False
+    return True
