@@ -12,6 +12,17 @@ from memdb.store import Store
 
 VAULTS = Path(__file__).parent / "vaults"
 
+OWN_SETTINGS = ("MEMDB_ROOT", "MEMDB_DB", "MEMDB_MODEL", "MEMDB_EMBEDDER", "MEMDB_AUTO_INDEX")
+LLM_SETTINGS = (
+    "MEMDB_LLM",
+    "MEMDB_LLM_MODEL",
+    "MEMDB_LLM_PRICE_INPUT",
+    "MEMDB_LLM_PRICE_OUTPUT",
+    "OPENAI_BASE_URL",
+    "OPENAI_API_KEY",
+)
+"""No test asks a language model of the machine that it runs on."""
+
 
 @pytest.fixture(scope="session")
 def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -22,8 +33,9 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def own_user(tmp_path_factory: pytest.TempPathFactory, model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the real user's folders or settings."""
-    for name in ("MEMDB_ROOT", "MEMDB_DB", "MEMDB_MODEL", "MEMDB_EMBEDDER"):
+    for name in (*OWN_SETTINGS, *LLM_SETTINGS):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("MEMDB_HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("MEMDB_CACHE_DIR", str(model_cache))
 

@@ -50,7 +50,7 @@ def told(root: Path) -> list[tuple[str, bytes]]:
 
 
 def signature(blob: bytes) -> bytes:
-    """The bit vector that vec0 keeps of a vector."""
+    """The bit vector that is kept of a vector."""
     import numpy as np
 
     positive = np.frombuffer(blob, dtype="<f4") > 0

@@ -122,7 +122,7 @@ def test_an_unreadable_root_leaves_the_old_database(tmp_path: Path, monkeypatch:
     store = make(tmp_path / "r")
     live = store.digest()
 
-    def refuse(root: Path) -> files.Walk:
+    def refuse(root: Path, *_: object) -> files.Walk:
         raise files.unreadable(root, PermissionError(13, "Permission denied"))
 
     with monkeypatch.context() as patch:

@@ -22,8 +22,9 @@ def models_of(store: Store) -> set[str]:
     passages = {model for (model,) in database.rows("select distinct model from passage")}
     embedded = {model for (model,) in database.rows("select distinct model from embedded")}
     assert passages == embedded
-    index = database.value("select count(*) from vec_passage") if passages else 0
-    assert index == database.value("select count(*) from passage")
+    signatures = database.rows("select passage_id, bits from signature")
+    vectors_of = "select passage.id, vec_quantize_binary(vector) from passage join embedding using (model, text_sha256)"
+    assert sorted(signatures) == sorted(database.rows(vectors_of))
     return passages
 
 

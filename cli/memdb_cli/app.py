@@ -45,7 +45,16 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "documents": Entry("documents", "List the documents of the store."),
         "chunks": Entry("documents", "List the chunks of a document, with their places."),
         "open": Entry("documents", "Open a document with the program that the system has for it."),
-        "remove": Entry("documents", "Stop mirroring a document, file or folder."),
+        "remove": Entry("documents", "Stop mirroring a document, file, folder or page."),
+    },
+    "Entities": {
+        "index": Entry("index", "Ask a language model what the texts mention that it has not read."),
+        "auto-index": Entry("index", "Have what is written indexed without being asked to, or not."),
+        "runs": Entry("runs", "List the runs of the language model, with what they cost."),
+        "entities": Entry("entities", "List or show the named things that texts mention."),
+        "schema": Entry("schema", "List or change the types of entities and the predicates between them."),
+        "proposals": Entry("proposals", "List or decide on types and predicates that models want."),
+        "conflicts": Entry("conflicts", "List or show where texts contradict one another."),
     },
     "Look after": {
         "stats": Entry("health", "Show counts, folder, database and model."),
@@ -58,6 +67,9 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     },
 }
 """Every command, under the heading that it has in the help."""
+
+GROUPS = ("model", "runs", "entities", "schema", "proposals", "conflicts")
+"""Commands with commands of their own, each the whole of its module."""
 
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
@@ -80,7 +92,7 @@ class Program(TyperGroup):
         if entry is None:
             return None
         group = _group(entry.module)
-        return group if cmd_name == entry.module == "model" else group.commands[cmd_name]
+        return group if cmd_name in GROUPS else group.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the words begin with. Raises UsageError, with the names that come near."""

@@ -15,7 +15,7 @@ EXIT_CODES = {
     4: "refused, to keep something safe",
     5: "the folder or the database cannot be read",
     6: "the folder or the disk takes no write",
-    7: "the embedding model is not available",
+    7: "the embedding model or the language model is not available, or fails",
     8: "another process holds the store",
     130: "interrupted with Ctrl-C",
 }
@@ -37,8 +37,11 @@ def exit_code_list() -> str:
 
 
 def _or_before(context: typer.Context, name: str, value: object) -> object:
-    """The option as given after the command, else as given before it."""
-    return value or context.find_root().params.get(name)
+    """The option as given after the command, else as given before it or before its group."""
+    outer = context.parent
+    while not value and outer is not None:
+        value, outer = outer.params.get(name), outer.parent
+    return value
 
 
 def _root(context: typer.Context, value: Path | None) -> object:
@@ -127,4 +130,13 @@ Expect = Annotated[
         help="Refuse if the file's bytes are not these any more.",
         show_default=False,
     ),
+]
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="`type` (of an entity) or `predicate` (between two).")]
+EntryName = Annotated[str, typer.Argument(metavar="NAME", help="Its name in any spelling.")]
+SingleLetters = Annotated[
+    bool, typer.Option("--single-letters", help="Of a type: let in names of one letter, such as C.")
+]
+SingleValued = Annotated[
+    bool, typer.Option("--single-valued", help="Of a predicate: two objects of one subject are a conflict.")
 ]

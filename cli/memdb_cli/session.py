@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memdb.errors import NotFound, SecretFound, UsageError
-from memdb_cli import screen
+from memdb_cli import background, screen
 
 if TYPE_CHECKING:
     from memdb import Store
@@ -25,6 +25,7 @@ def open_store(root: Path | None, database: Path | None) -> Iterator[Store]:
         yield store
         if store.damage:
             screen.note(f"note: the database was rebuilt from the files: {store.damage}")
+    background.start(store.place)
 
 
 def read_text(file: Path) -> str:

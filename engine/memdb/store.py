@@ -22,15 +22,24 @@ from memdb.services.context import Context, Progress, silent
 from memdb.services.recall import Filters, Hit, Recall
 
 if TYPE_CHECKING:
+    from memdb.base.llm import Llm
+    from memdb.services.auto_index import Worker
+    from memdb.services.conflicts import Conflict
     from memdb.services.digests import Digest
     from memdb.services.document_additions import Added
+    from memdb.services.entity_reading import EntityListed, EntityShown
     from memdb.services.evaluation import Evaluation
+    from memdb.services.extraction_plans import Plan
+    from memdb.services.extraction_runs import RunReport
     from memdb.services.forgetting import Forgotten
     from memdb.services.inspection import Finding
+    from memdb.services.proposals import Proposal
     from memdb.services.reading import ChunkListed, DocumentListed, Listed, PastText, Shown, Written
     from memdb.services.rebuilding import Rebuilt
+    from memdb.services.runs import Run, RunEvent
     from memdb.services.saving import Saved
     from memdb.services.sync import SyncReport
+    from memdb.services.vocabulary import EntryListed
 
 Result = TypeVar("Result")
 
@@ -46,6 +55,9 @@ RECALL_CLUSTERS = 2_000
 
 RECALL_READS = 1_000_000
 """Bytes of new and changed documents that a recall reads on its way: a few notes or one report, well below a second."""
+
+CLOSE_WAIT = 1.0
+"""Seconds that closing waits for what auto-index is writing; a question to the model is not waited for."""
 
 RECALL_WAIT = 2.0
 """Seconds that a recall waits for another writer before it answers from the index as it is."""
@@ -68,6 +80,8 @@ class Store:
         self.place = place
         self._lock = threading.RLock()
         self._context = Context(place, embedder)
+        self._worker: Worker | None = None
+        self._changes = 0
         # A program that ends without closing is no crash.
         self._closer = weakref.finalize(self, checking.close, self._context, locked=False)
         self._run(checking.verify)
@@ -94,6 +108,9 @@ class Store:
 
     def close(self) -> None:
         """Close the database; using the store opens it again."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end(CLOSE_WAIT)
         with self._lock:
             checking.close(self._context)
 
@@ -358,6 +375,194 @@ class Store:
         """Embed what waits under the current model; returns how many texts the model read."""
         return self._run(lambda context: vectors.embed_pending(context, progress=progress))
 
+    # Entities by a language model
+
+    def index(
+        self,
+        *,
+        limit: int | None = None,
+        rebuild: bool = False,
+        llm: Llm | None = None,
+        sync_first: bool = True,
+        progress: Progress = silent,
+    ) -> RunReport:
+        """Ask the language model about texts that it has not read, at most `limit`; other calls go on meanwhile.
+
+        `rebuild` takes also what was read under another prompt, vocabulary or model; what the ledger has costs nothing.
+        `llm` replaces the model of the settings. Raises LlmOff where texts wait and no model can be asked; a failure of
+        the model is in the report.
+        """
+        from memdb.services import extraction_runs
+
+        if sync_first:
+            self.sync(embed=False, progress=progress)
+        return self._apart(
+            lambda context: extraction_runs.index(context, limit=limit, rebuild=rebuild, llm=llm, progress=progress)
+        )
+
+    def index_plan(self, *, rebuild: bool = False, llm: Llm | None = None, sync_first: bool = True) -> Plan:
+        """What `index` would do, and in how many calls. Nothing is sent."""
+        from memdb.services import extraction_plans
+
+        if sync_first:
+            self.sync(embed=False)
+        return self._run(lambda context: extraction_plans.plan(context, rebuild=rebuild, llm=llm))
+
+    def runs(self, limit: int | None = None) -> Sequence[Run]:
+        """The runs of the language model, the newest first."""
+        from memdb.services import runs
+
+        return self._run(lambda context: runs.runs(context, limit))
+
+    def run(self, number: int) -> tuple[Run, Sequence[RunEvent]]:
+        """One run with what happened to each text. Raises NotFound."""
+        from memdb.services import runs
+
+        return self._run(lambda context: runs.run(context, number))
+
+    def auto_index(self, on: bool | None = None) -> bool:
+        """Whether what is written is indexed without being asked to, some seconds later; given a value, set that."""
+        from memdb.services import auto_index
+
+        if on is not None:
+            auto_index.switch(self.place, on)
+            if on:
+                auto_index.want(self.place)
+                self._wake()
+        return auto_index.is_on(self.place)
+
+    def auto_index_work(self) -> bool:
+        """Do now what waits for auto-index, once nothing was written for some seconds; False where another is at it."""
+        from memdb.services import auto_index
+
+        return self._apart(auto_index.work)
+
+    # Entities and their vocabulary
+
+    def entities(self, **options: Any) -> Sequence[EntityListed]:
+        """The entities that texts mention, with usage; takes types, name, origins, sort (mentions, name) and limit.
+
+        `name` is a part of a name or alias in any spelling. Raises UsageError.
+        """
+        from memdb.services import entity_reading
+
+        self._freshen(embed=False)
+        return self._run(lambda context: entity_reading.listed(context.database, **options))
+
+    def entity(self, entity: str, *, limit: int | None = None) -> EntityShown:
+        """One entity by its name, an alias or its id, with relations, documents and up to `limit` mentions.
+
+        Raises NotFound with the names that come near.
+        """
+        from memdb.services import entity_reading
+
+        self._freshen(embed=False)
+        most = entity_reading.MOST_MENTIONS if limit is None else limit
+        return self._run(lambda context: entity_reading.show(context.database, entity, limit=most))
+
+    def schema(self) -> Sequence[EntryListed]:
+        """The vocabulary with its usage: types, then predicates, disabled ones too."""
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        return self._run(lambda context: vocabulary.listed(context.database))
+
+    def schema_add(
+        self, kind: str, name: str, description: str, *, single_letters: bool = False, single_valued: bool = False
+    ) -> EntryListed:
+        """Add a type or predicate; the description is the rule by which a model uses it. Links what is held for it.
+
+        `single_letters` lets in names of one letter for a type, `single_valued` makes a second object of a predicate a
+        conflict. Raises UsageError, SecretFound.
+        """
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        flags = {"single_letters": single_letters, "single_valued": single_valued}
+        return self._run(lambda context: vocabulary.add(context, kind, name, description, **flags))
+
+    def schema_describe(self, kind: str, name: str, description: str) -> EntryListed:
+        """Give a user entry another rule. Raises NotFound, UsageError, Refused for a system entry."""
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        return self._run(lambda context: vocabulary.describe(context, kind, name, description))
+
+    def schema_disable(self, kind: str, name: str) -> EntryListed:
+        """Take an entry out of the prompt; what it links already stays. Raises NotFound."""
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        return self._run(lambda context: vocabulary.disable(context, kind, name))
+
+    def schema_enable(self, kind: str, name: str) -> EntryListed:
+        """Put an entry back into the prompt, and link what was named by it meanwhile. Raises NotFound."""
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        return self._run(lambda context: vocabulary.enable(context, kind, name))
+
+    def schema_delete(self, kind: str, name: str) -> EntryListed:
+        """Delete a disabled user entry and return what it was; its evidence is held again. Raises NotFound, Refused."""
+        from memdb.services import vocabulary
+
+        self._freshen(embed=False)
+        return self._run(lambda context: vocabulary.delete(context, kind, name))
+
+    def proposals(self, *, states: Sequence[str] = ()) -> Sequence[Proposal]:
+        """The types and predicates that models want; states are pending (two texts asked), waiting, dismissed."""
+        from memdb.services import proposals
+
+        self._freshen(embed=False)
+        return self._run(lambda context: proposals.listed(context.database, states))
+
+    def approve(
+        self,
+        kind: str,
+        name: str,
+        *,
+        description: str | None = None,
+        single_letters: bool = False,
+        single_valued: bool = False,
+    ) -> EntryListed:
+        """Make a proposal an entry and link all evidence seen so far, without a call; flags as for `schema_add`.
+
+        Without a description the model's is the rule. Raises NotFound, UsageError, Refused where it was dismissed.
+        """
+        from memdb.services import proposals
+
+        self._freshen(embed=False)
+        flags = {"single_letters": single_letters, "single_valued": single_valued}
+        return self._run(lambda context: proposals.approve(context, kind, name, description=description, **flags))
+
+    def dismiss(self, kind: str, name: str) -> Proposal:
+        """Take a proposal off the list; no text that asks for it brings it back. Raises NotFound, UsageError."""
+        from memdb.services import proposals
+
+        self._freshen(embed=False)
+        return self._run(lambda context: proposals.dismiss(context, kind, name))
+
+    def restore_proposal(self, kind: str, name: str) -> Proposal | None:
+        """Take a dismissal back; None where no text asks for the name any more. Raises NotFound."""
+        from memdb.services import proposals
+
+        self._freshen(embed=False)
+        return self._run(lambda context: proposals.restore(context, kind, name))
+
+    def conflicts(self) -> Sequence[Conflict]:
+        """Where texts contradict one another: one subject and predicate with several objects, all of which stand."""
+        from memdb.services import conflicts
+
+        self._freshen(embed=False)
+        return self._run(lambda context: conflicts.listed(context.database))
+
+    def conflict(self, conflict: str) -> Conflict:
+        """One conflict by its id or its subject, with a quote from each text. Raises NotFound, UsageError."""
+        from memdb.services import conflicts
+
+        self._freshen(embed=False)
+        return self._run(lambda context: conflicts.show(context.database, conflict))
+
     # Keeping it going
 
     def _run(self, call: Callable[[Context], Result]) -> Result:
@@ -365,22 +570,64 @@ class Store:
 
         A database that turns out to be damaged is rebuilt from the files, then the call runs again.
         """
-        from memdb.services import rebuilding
-
         with self._lock:
             try:
-                return self._guarded(call)
+                result = self._guarded(call)
+                self._notice()
+                return result
             except Damaged as damaged:
-                if not self.place.database.is_relative_to(self.place.home) and not self._is_ours():
-                    raise StoreUnreadable(
-                        damaged.message, hint="memdb does not replace it. Name another file with --db."
-                    ) from damaged
-                rebuilding.heal(self._context, damaged)
+                self._heal(damaged)
                 return self._guarded(call)
 
-    def _guarded(self, call: Callable[[Context], Result]) -> Result:
+    def _heal(self, damaged: Damaged) -> None:
+        from memdb.services import rebuilding
+
+        if not self.place.database.is_relative_to(self.place.home) and not self._is_ours():
+            raise StoreUnreadable(
+                damaged.message, hint="memdb does not replace it. Name another file with --db."
+            ) from damaged
+        rebuilding.heal(self._context, damaged)
+
+    def _apart(self, call: Callable[[Context], Result]) -> Result:
+        """Run a long service on a connection of its own, so that other calls need not wait for it."""
+        context = self._own_context()
         try:
-            return call(self._context)
+            try:
+                return self._guarded(call, context)
+            except Damaged as damaged:
+                context.close()
+                with self._lock:
+                    self._heal(damaged)
+                return self._guarded(call, context)
+        finally:
+            checking.close(context)
+
+    def _own_context(self) -> Context:
+        return Context(self.place, self._context.embedder)
+
+    def _notice(self) -> None:
+        """Have what was written indexed, where that is switched on."""
+        if not self._context.wrote:
+            return
+        changes = self._context.database.connection.total_changes()
+        if changes != self._changes:
+            self._changes = changes
+            if not settings.switched_off(settings.setting(self.place, "auto_index", "off")):
+                from memdb.services import auto_index
+
+                auto_index.want(self.place)
+                self._wake()
+
+    def _wake(self) -> None:
+        from memdb.services import auto_index
+
+        if self._worker is None:
+            self._worker = auto_index.Worker(self.place, self._own_context)
+        self._worker.wake()
+
+    def _guarded(self, call: Callable[[Context], Result], context: Context | None = None) -> Result:
+        try:
+            return call(self._context if context is None else context)
         except (apsw.Error, *UNREADABLE_VALUES) as error:
             raise explain(self.place.database, error) from error
 

@@ -9,25 +9,27 @@ pool as materialized (
     select node.id as node_id, node.key, value ->> 1 as score
     from json_each(:pool) join node on node.key = value ->> 0
 ),
+-- A seed that is hardly likelier than others is no ground for what lies around it: below :confident it starts with the less.
 seed as materialized (
-    select node_id, key, score from pool order by score desc, key limit :seeds
+    select node_id, key, min(score, score * score / :confident) as start from pool order by score desc, key limit :seeds
 ),
 relay as materialized (
     select node_id, key, score from pool order by score desc, key limit :hub_pool
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
--- less, the more texts mention it: 2 / its neighbours, the whole where two texts share it, and to a text that is about it.
+-- less, the more texts mention it: 3 / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
+-- passes on :passes_about, which undoes the decay of that hop where paths are evidence: the thing and what it is called are one.
 -- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
 -- join, so a hub of any size costs no more than these. A last hop to what is no answer, or, where only the best path counts, to
 -- what the arms found better, is not made. The best rows expand first and at most :walk_rows do, which bounds
 -- a walk of many hops through a dense graph; two hops from ten seeds stay below it.
-walk (node_id, depth, score, came_from, seed_id, passes, trail) as (
-    select node_id, 0, score, 0, node_id, 1.0, key || char(9) || score from seed
+walk (node_id, depth, score, came_from, seed_id, passes, passes_about, trail) as (
+    select node_id, 0, start, 0, node_id, 1.0, 1.0, key || char(9) || start from seed
     union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, 2.0 / other.degree), 1.0),
-           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes)) || char(9)
-               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay) || char(9) || other.key
+    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
+           iif(other.kind = 'entity', min(1.0, 3.0 / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
+           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
+               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
     from walk
     cross join node as here on here.id = walk.node_id
     cross join neighbor on neighbor.node_id = walk.node_id
@@ -35,22 +37,22 @@ walk (node_id, depth, score, came_from, seed_id, passes, trail) as (
     where walk.depth < :hops and here.degree <= :hub_degree
       and (walk.depth + 1 < :hops or other.kind in ('memory', 'chunk'))
       and neighbor.other_id not in (walk.came_from, walk.seed_id)
-      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay >= :walk_floor
+      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay >= :walk_floor
     union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, 2.0 / other.degree), 1.0),
-           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes)) || char(9)
-               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay) || char(9) || other.key
+    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
+           iif(other.kind = 'entity', min(1.0, 3.0 / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
+           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
+               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
     from walk
     cross join node as here on here.id = walk.node_id
     cross join relay
     cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = relay.node_id
     cross join node as other on other.id = neighbor.other_id
     where walk.depth < :hops and here.degree > :hub_degree
-      and (:add_evidence or walk.depth + 1 < :hops or walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay > relay.score)
+      and (:add_evidence or walk.depth + 1 < :hops or walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay > relay.score)
       and neighbor.other_id not in (walk.came_from, walk.seed_id)
-      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', 1.0, walk.passes) * :decay >= :walk_floor
-    order by 3 desc, 2, 7
+      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay >= :walk_floor
+    order by 3 desc, 2, 8
     limit :walk_rows
 ),
 -- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own

@@ -1,15 +1,23 @@
--- Which memories lie nearest to the question's vector? Needs sqlite-vec.
+-- Which memories and chunks lie nearest to the question's vector? Needs sqlite-vec.
 -- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate.
 with near as materialized (
-    -- The filter must stand alone beside MATCH: sqlite-vec does not see it through an `or`, and would cut before it filters.
-    select passage_id, distance
-    from vec_passage
-    where not :exact and :allowed is null and signature match vec_quantize_binary(:vector) and k = :candidates
+    select * from (
+        select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)) as distance
+        from signature
+        where not :exact and :allowed is null
+        order by distance
+        limit :candidates
+    )
     union all
-    select passage_id, distance
-    from vec_passage
-    where not :exact and :allowed is not null and signature match vec_quantize_binary(:vector) and k = :candidates
-      and passage_id in (select passage.id from json_each(:allowed) join passage on passage.node_id = value)
+    select * from (
+        select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)) as distance
+        from json_each(:allowed)
+        cross join passage on passage.node_id = value
+        cross join signature on signature.passage_id = passage.id
+        where not :exact
+        order by distance
+        limit :candidates
+    )
 ),
 -- Where the candidates were cut, those at the cut are some of several at one distance, by chance of their row: leave them all,
 -- unless there are no others.

@@ -8,6 +8,8 @@ select node.key as id,                      -- document:path#ordinal, or #the re
        chunk.start_line,
        chunk.end_line,
        chunk.record_id,
+       -- When a model read this text; null where none did.
+       strftime('%Y-%m-%dT%H:%M:%SZ', cast(substr(chunk.indexed_at, 1, 13) as integer) / 1000, 'unixepoch') as indexed_at,
        chunk.has_secret,                    -- 1: redacted, never embedded
        chunk.text
 from chunk

@@ -4,12 +4,12 @@ select document_node.key as document,
        node.key as entity,
        entity.name,
        entity.type,
-       count(distinct chunk.id) as chunks,  -- that mention it
-       round(1.0 * count(distinct chunk.id)
+       count(*) as chunks,                   -- that mention it
+       round(1.0 * count(*)
              / (select count(*) from chunk as every where every.document_id = chunk.document_id), 4) as weight -- their share
 from chunk
 join edge on edge.src = chunk.id and edge.kind in ('mentions', 'about') and edge.active
 join entity on entity.id = edge.dst
 join node on node.id = entity.id
 join node as document_node on document_node.id = chunk.document_id
-group by chunk.document_id, entity.id;
+group by document_node.key, node.key, entity.name, entity.type, chunk.document_id;

@@ -4,9 +4,9 @@ select node.key as id,                      -- entity:name key
        entity.name,
        entity.type,                         -- null: not sure
        entity.origin,                       -- the surest evidence: model, rules, names
-       (select count(distinct edge.src) from edge
+       (select count(*) from edge
         where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as mentions, -- texts
-       (select count(distinct edge.src) from edge join memory on memory.id = edge.src
+       (select count(*) from edge join memory on memory.id = edge.src
         where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as memories,
        (select count(distinct chunk.document_id) from edge join chunk on chunk.id = edge.src
         where edge.dst = entity.id and edge.kind in ('mentions', 'about') and edge.active) as documents,

@@ -13,6 +13,8 @@ select node.key as id,                      -- type/name
        memory.valid_to,
        node.degree as neighbours,
        exists (select 1 from edge where edge.dst = memory.id and edge.kind = 'supersedes' and edge.active) as superseded,
+       -- When a model read this text; null where none did.
+       strftime('%Y-%m-%dT%H:%M:%SZ', cast(substr(memory.indexed_at, 1, 13) as integer) / 1000, 'unixepoch') as indexed_at,
        memory.has_secret,                   -- 1: redacted, never embedded
        memory.body
 from memory

@@ -8,6 +8,7 @@ select text.key as source,                  -- id of the memory or chunk
        mention.source as found_as,          -- answer, identifier, proper, known, subject
        mention.about,                       -- 1: the text bears the name itself
        mention.refused,                     -- 1: its type was disabled when a model gave it
-       mention.at                           -- hybrid logical time of the output; empty where no model gave it
+       -- When a model gave it; null where none did.
+       strftime('%Y-%m-%dT%H:%M:%SZ', cast(substr(nullif(mention.at, ''), 1, 13) as integer) / 1000, 'unixepoch') as at
 from mention
 join node as text on text.id = mention.node_id;

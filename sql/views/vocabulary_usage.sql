@@ -16,8 +16,7 @@ select vocabulary.kind,
            when 'type' then (
                select count(*) from entity join edge on edge.dst = entity.id
                where entity.type = vocabulary.name_key and edge.kind in ('mentions', 'about') and edge.active)
-           else (select count(distinct statement.node_id) from statement
-                 where statement.predicate = vocabulary.name_key)
-       end as texts,                        -- mentions of those entities, or texts that state the predicate
+           else (select count(*) from statement where statement.predicate = vocabulary.name_key)
+       end as evidence,                     -- mentions of those entities, or statements by the predicate
        vocabulary.ordinal
 from vocabulary;

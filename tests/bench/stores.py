@@ -13,7 +13,6 @@ from typing import Any
 
 import apsw
 import numpy as np
-import sqlite_vec
 
 from memdb.base.embedding import Embedder
 from memdb.store import Store
@@ -35,17 +34,16 @@ LEAST_QUESTIONS = 20
 LEAST_SAVES = 9
 
 ORDINARY_TABLES = """select name, ncol from pragma_table_list
-where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name not like 'vec_passage_%' order by name"""
+where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name"""
 
 STATEMENTS = f"""select sql from sqlite_schema
 where sql is not null and (
     type = 'index' or sql like 'create virtual table%' or name in (select name from ({ORDINARY_TABLES})))
 order by type = 'index'"""
-"""What makes the tables, then the indexes. sqlite-vec does not say which tables are its own, only their names do."""
+"""What makes the tables, then the indexes."""
 
 KEYWORD_ROWS = "select rowid, name, description, tags, body, parts from fts"
 KEYWORDS = "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)"
-VECTORS = "insert into vec_passage (passage_id, signature) values (?, vec_bit(?))"
 
 
 class StoreBench:
@@ -216,12 +214,10 @@ def insert_again(database: Path, into: Path) -> float:
     source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     target = apsw.Connection(str(into))
     try:
-        has_vectors = load_vectors(source) and load_vectors(target)
         target.pragma("journal_mode", "wal")
         target.pragma("synchronous", 1)  # as the store's own
         for (sql,) in source.execute(STATEMENTS).fetchall():
-            if has_vectors or "using vec0" not in str(sql):
-                target.execute(str(sql))
+            target.execute(str(sql))
         contents: list[tuple[str, list[tuple[Any, ...]]]] = []
         for name, columns in source.execute(ORDINARY_TABLES).fetchall():
             marks = ", ".join("?" * int(str(columns)))
@@ -229,8 +225,6 @@ def insert_again(database: Path, into: Path) -> float:
                 (f"insert into {name} values ({marks})", source.execute(f"select * from {name}").fetchall())
             )
         contents.append((KEYWORDS, source.execute(KEYWORD_ROWS).fetchall()))
-        if has_vectors and source.table_exists(None, "vec_passage"):
-            contents.append((VECTORS, source.execute("select passage_id, signature from vec_passage").fetchall()))
 
         def insert() -> None:
             with target:
@@ -243,13 +237,3 @@ def insert_again(database: Path, into: Path) -> float:
         target.close()
         for suffix in ("", "-wal", "-shm"):
             into.with_name(into.name + suffix).unlink(missing_ok=True)
-
-
-def load_vectors(connection: apsw.Connection) -> bool:
-    """Whether sqlite-vec could be loaded."""
-    try:
-        connection.enable_load_extension(True)
-        connection.load_extension(sqlite_vec.loadable_path())
-    except apsw.Error:
-        return False
-    return True

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,10 @@ LOCK_SECONDS = 30.0
 """How long a writer waits for another one before it says Busy."""
 
 
+Stamp = tuple[int, int, int]
+"""Size in bytes, and the times of change of a file and of its record: with equal ones it is taken for unchanged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A memory file as the folder shows it."""
@@ -49,13 +53,19 @@ class Found:
 
 @dataclass(slots=True)
 class Walk:
-    """What a walk saw: memory files by path, what was left out and why, what could not be read."""
+    """What a walk saw: new and changed memory files by path, those as known, what was left out, what is unreadable."""
 
     files: dict[str, Found] = field(default_factory=dict)
+    as_known: set[str] = field(default_factory=set)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)  # files and folders that are there and could not be looked at
     leftovers: list[str] = field(default_factory=list)  # real paths of files that a killed save did not finish
+
+    @property
+    def count(self) -> int:
+        """How many memory files there are."""
+        return len(self.files) + len(self.as_known)
 
 
 def storable(name: str) -> str:
@@ -63,6 +73,8 @@ def storable(name: str) -> str:
 
     A backslash that would then read as the start of such a byte is written `\x5c`, so that no two names become one.
     """
+    if name.isascii() and "\\" not in name:
+        return name
     if "\\x" in name:
         name = re.sub(r"\\(?=x[0-9a-f]{2})", r"\\x5c", name)
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -81,18 +93,18 @@ def real_path(path: str) -> str:
 def is_memory_file(name: str) -> bool:
     """Whether a file name is that of a memory: Markdown, not hidden, not a temporary or conflict copy."""
     lower = name.lower()
-    if name.startswith((".", "~")) or lower.endswith(TEMPORARY_SUFFIXES) or ".sync-conflict-" in lower:
-        return False
-    return lower.endswith(MEMORY_SUFFIXES)
+    # A temporary suffix is none of a memory's.
+    return lower.endswith(MEMORY_SUFFIXES) and not name.startswith((".", "~")) and ".sync-conflict-" not in lower
 
 
-def walk(root: Path) -> Walk:
-    """Every memory file under a root, in a fixed order whatever the file system's.
+def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
+    """Every memory file under a root, in a fixed order whatever the file system's; those as `known` by path only.
 
     Links to folders are followed once; a loop is a problem. Raises StoreUnreadable when the root itself
     cannot be listed: an index is never emptied because a disk was not there.
     """
-    result = Walk()
+    result, stamps = Walk(), known or {}
+    as_known = result.as_known
     try:
         top = root.stat()
     except OSError as error:
@@ -114,6 +126,14 @@ def walk(root: Path) -> Walk:
             continue
         for entry in listed:
             try:
+                # Nearly all files are as they were, on every recall: no more is asked of them than this.
+                path = folder.prefix + entry.name
+                stamp = stamps.get(path) if folder.wanted else None
+                if stamp is not None:
+                    status = entry.stat()
+                    if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
+                        as_known.add(path)
+                        continue
                 _look(entry, folder, pending, result)
             except FileNotFoundError:
                 continue

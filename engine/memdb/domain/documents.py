@@ -7,12 +7,13 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 
 from memdb.base import fetching, files, secrets
-from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, is_memory_file, storable
+from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, Stamp, is_memory_file, storable
 from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
 from memdb.domain import chunking, extractors
@@ -162,34 +163,46 @@ def chunk_keys(document: str, chunks: Iterable[tuple[int, str | None]]) -> list[
     return keys
 
 
-def walk(
-    added: Path, root: Path, excluded: Callable[[str], bool], problems: list[tuple[str, str]]
-) -> Iterator[DocumentFile]:
-    """The files of an added file or folder, in a fixed order; memories of the store and hidden folders are left out.
+@dataclass(slots=True)
+class Walked:
+    """What walks over documents compare with, and what they saw beside the files that they give.
 
-    Folders that cannot be listed come to `problems` with the reason, the added path itself also where it is gone.
+    Files whose stamps are as `known` come to `as_known` by path only, folders that cannot be listed to `problems` with
+    the reason; so does what was added where it is gone.
+    """
+
+    known: Mapping[str, Stamp] = field(default_factory=dict)
+    as_known: set[str] = field(default_factory=set)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+def walk(added: Path, root: Path, excluded: Callable[[str], bool], walked: Walked) -> Iterator[DocumentFile]:
+    """The new and changed files of an added file or folder, in a fixed order.
+
+    Memories of the store and hidden folders are left out.
     """
     try:
         is_folder = stat.S_ISDIR(added.stat().st_mode)
     except OSError as error:
-        problems.append((stored_path(added, root), f"{GONE}: {error.strerror}"))
+        walked.problems.append((stored_path(added, root), f"{GONE}: {error.strerror}"))
         return
     if not is_folder:
-        yield from _files(added.parent, root, excluded, [(added.name, added)], problems)
+        yield from _files(added.parent, root, excluded, [(added.name, added)], walked)
         return
     pending = [added]
     while pending:
         folder = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                found = sorted((entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in entries)
+                found = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
         except OSError as error:
             # A folder that went away while the walk ran is no problem; the added one is.
             if folder == added or not isinstance(error, FileNotFoundError):
-                problems.append((stored_path(folder, root), f"{UNLISTED}: {error.strerror}"))
+                walked.problems.append((stored_path(folder, root), f"{UNLISTED}: {error.strerror}"))
             continue
+        found.sort(key=itemgetter(0))
         names = [(name, entry) for name, entry, is_folder in found if not is_folder and _is_kept(name)]
-        yield from _files(folder, root, excluded, names, problems)
+        yield from _files(folder, root, excluded, names, walked)
         pending.extend(folder / name for name, _, is_folder in reversed(found) if is_folder and _is_entered(name))
 
 
@@ -206,23 +219,28 @@ def _files(
     root: Path,
     excluded: Callable[[str], bool],
     names: Iterable[tuple[str, Path | os.DirEntry[str]]],
-    problems: list[tuple[str, str]],
+    walked: Walked,
 ) -> Iterator[DocumentFile]:
     inside = folder.is_relative_to(root)
     at = stored_path(folder, root)
     prefix = at.rstrip("/") + "/" if at else ""
     for name, entry in names:
         path = prefix + storable(name)
-        if excluded(path) or (inside and is_memory_file(name)):
+        stamp = walked.known.get(path)
+        # What is known as a document is no memory.
+        if excluded(path) or (stamp is None and inside and is_memory_file(name)):
             continue
         try:
             status = entry.stat()
         except FileNotFoundError:
             continue  # gone while the walk ran, or a link to nothing
         except OSError as error:
-            problems.append((path, f"cannot be read: {error.strerror}"))
+            walked.problems.append((path, f"cannot be read: {error.strerror}"))
             continue
-        if stat.S_ISREG(status.st_mode):
+        # Nearly all files are as they were, on every recall: no more is asked of them than this.
+        if stamp == (status.st_size, status.st_mtime_ns, status.st_ctime_ns):
+            walked.as_known.add(path)
+        elif stat.S_ISREG(status.st_mode):
             yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.fspath(entry))
 
 

@@ -58,8 +58,16 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         " where trim(name || description || body) <> '' and node_id not in (select node_id from passage)",
         "select node.key from passage join node on node.id = node_id"
         " where node_id not in (select node_id from embedded)",
+        "select node.key from embedded join node on node.id = node_id left join memory using (id)"
+        " left join chunk using (id) where embedded.text_sha256 <> coalesce(memory.text_sha256, chunk.text_sha256)",
         "select text_sha256 from embedding join meta as model on model.key = 'model' and model.value = embedding.model"
         " join meta as dims on dims.key = 'dims' where length(vector) <> 4 * dims.value",
+    ),
+    "vector index": (
+        "select node.key from passage join node on node.id = node_id"
+        " where passage.id not in (select passage_id from signature)"
+        " and not exists (select 1 from meta where key = 'vec_stale')",
+        "select 'passage ' || passage_id from signature where passage_id not in (select id from passage)",
     ),
 }  # fmt: skip
 """For each check, statements whose rows are what is wrong; the first column names it."""
@@ -75,7 +83,6 @@ def check(database: Database) -> dict[str, str | None]:
     for name, statements in STATEMENTS.items():
         checks[name] = lambda statements=statements: _any(database, statements)  # type: ignore[misc]
     checks["tags"] = lambda: _tags(database)
-    checks["vector index"] = lambda: _vector_index(database)
     found: dict[str, str | None] = {}
     for name, look in checks.items():
         try:
@@ -110,12 +117,3 @@ def _tags(database: Database) -> str | None:
         if edges.get(memory, set()) != {f"tag:{label}" for tag in json.loads(tags) if (label := name_key(tag))}:
             return f"first of them: {key}"
     return None
-
-
-def _vector_index(database: Database) -> str | None:
-    if database.vector_reason is not None or database.meta("vec_stale") is not None:
-        return None
-    passages = database.value("select count(*) from passage")
-    has_index = database.connection.table_exists(None, "vec_passage")
-    rows = database.value("select count(*) from vec_passage") if has_index else 0
-    return None if rows == passages else f"{rows} rows where {passages} belong"

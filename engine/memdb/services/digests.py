@@ -16,8 +16,8 @@ LENT = (
 
 CONTENT = {
     "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter,"
-    " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret, indexed_at,"
-    " source.path, source.size, source.sha256, source.state from memory join node on node.id = memory.id"
+    " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret,"
+    " indexed_at, source.path, source.size, source.sha256, source.state from memory join node on node.id = memory.id"
     " join source on source.id = source_id",
     "source": "select path, kind, size, sha256, state from source",
     "problem": "select path, line, code, reason from problem",
@@ -48,10 +48,13 @@ CONTENT = {
     "spelling": "select name_key, origin, source, name, type, refused, uses from spelling",
     "statement": "select node.key, subject_key, predicate, object_key, origin, confidence, at, refused from statement"
     " join node on node.id = node_id",
-    "proposal_evidence": "select node.key, proposal_evidence.kind, name_key, name, description, at from proposal_evidence"
-    " join node on node.id = node_id",
+    "proposal_evidence": "select node.key, proposal_evidence.kind, name_key, name, description, at"
+    " from proposal_evidence join node on node.id = node_id",
     "entity": "select name_key, name, type, origin from entity",
     "entity_alias": "select name_key, entity_key, name, made_by from entity_alias",
+    "conflict": "select conflict.key, subject.key, predicate, object.key, text.key, confidence from conflict"
+    " join conflict_side on conflict_key = conflict.key join node as subject on subject.id = subject_id"
+    " join node as object on object.id = object_id join node as text on text.id = node_id",
     "tombstone": "select key_sha256, at from tombstone",
     "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how,"
     " candidates from link join node on node.id = memory_id left join node as goal on goal.id = target_id",

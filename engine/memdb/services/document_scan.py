@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
+from memdb.base.files import Stamp
+from memdb.base.storage import Database
 from memdb.domain import documents, history
-from memdb.domain.documents import DocumentFile
+from memdb.domain.documents import DocumentFile, Walked
 from memdb.services import snapshots
 from memdb.services.context import Context
 
@@ -30,7 +35,7 @@ class Known(NamedTuple):
 class Scan:
     """The files that need a look, the places that are gone or no longer wanted, and the folders that cannot be read."""
 
-    known: dict[str, Known]
+    known: dict[str, Known]  # empty where nothing differs
     suspects: list[DocumentFile]
     unchanged: int
     missing: list[str]
@@ -45,52 +50,96 @@ def scan(context: Context) -> Scan:
     database, root = context.database, context.place.root
     with database.read():
         additions = database.rows("select path, excluded from addition order by path")
-        known = {
-            path: Known(*rest)
-            for path, *rest in database.rows(
-                "select path, size, mtime_ns, ctime_ns, place.sha256, place.state, document_id, extractor, cutter"
-                " from place left join document on document.id = document_id"
-            )
-        }
+        added = [path for path, is_excluded in additions if not is_excluded]
+        stamps, places = _stamps(context, added)
         stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
         kept, lost = snapshots.listed(context)
-    if not additions and not known and not stood and not kept and not lost:
+    if not additions and not places and not stood and not kept and not lost:
         return Scan({}, [], 0, [], [], [], [], is_behind=False)
-    added = [path for path, excluded in additions if not excluded]
-    excluded = _below([path for path, excluded in additions if excluded], root)
+    excluded = _below([path for path, is_excluded in additions if is_excluded], root)
     wanted = _below(added, root)
+    walked = Walked(stamps, problems=[(path, documents.LOST) for path in lost])
+    found = [
+        (file, whole)
+        for whole in (documents.real_path(path, root) for path in added)
+        for file in documents.walk(whole, root, excluded, walked)
+    ]
+    seen, unchanged = walked.as_known, len(walked.as_known)
+    known = _known(database, [file.path for file in kept]) if kept else {}
+    if found or len(seen) + len(known) < places:
+        known = _known(database)
     outdated = _outdated(context, known)
-    problems: list[tuple[str, str]] = []
-    seen: set[str] = set()
-    suspects, skipped, unchanged = [], [], 0
-    problems += [(path, documents.LOST) for path in lost]
+    suspects, skipped = [], []
     for file in kept:
         seen.add(file.path)
         if file.path in outdated or _differs(file, known.get(file.path)) or known[file.path].sha256 != file.expected:
             suspects.append(file)
         else:
             unchanged += 1
-    for path in added:
-        whole = documents.real_path(path, root)
-        for file in documents.walk(whole, root, excluded, problems):
-            if file.path in seen:
-                continue
-            if file.suffix not in documents.READABLE and file.real != whole:
-                skipped.append(file.path)
-                continue
-            seen.add(file.path)
-            if file.path in outdated or _differs(file, known.get(file.path)):
-                suspects.append(file)
-            else:
-                unchanged += 1
+    for file, whole in found:
+        if file.path in seen:
+            continue
+        if file.suffix not in documents.READABLE and file.real != whole:
+            skipped.append(file.path)
+            continue
+        seen.add(file.path)
+        if file.path in outdated or _differs(file, known.get(file.path)):
+            suspects.append(file)
+        else:
+            unchanged += 1
     gone = sorted(known.keys() - seen)
     unwanted = [
         path for path in gone if (path not in lost if history.is_snapshot(path) else excluded(path) or not wanted(path))
     ]
     missing = sorted({path for path in gone if known[path].state != "missing"} - set(unwanted))
-    problems.sort()
+    problems = sorted(walked.problems)
     is_behind = bool(unwanted or missing or problems != stood)
     return Scan(known, suspects, unchanged, missing, unwanted, skipped, problems, is_behind)
+
+
+def _known(database: Database, paths: Sequence[str] | None = None) -> dict[str, Known]:
+    """What the index has of all places, or of some."""
+    rows = database.rows(
+        "select path, size, mtime_ns, ctime_ns, place.sha256, place.state, document_id, extractor, cutter"
+        " from place left join document on document.id = document_id"
+        " where ?1 is null or path in (select value from json_each(?1))",
+        (None if paths is None else json.dumps(paths),),
+    )
+    return {path: Known(*rest) for path, *rest in rows}
+
+
+class _Held(NamedTuple):
+    """What a scan compares files with, for the state of a database and the model that it was asked with."""
+
+    state: tuple[int, int, str | None]
+    stamps: Mapping[str, Stamp]
+    places: int
+
+
+_held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
+
+
+def _stamps(context: Context, added: Sequence[str]) -> tuple[Mapping[str, Stamp], int]:
+    """Size and times of every file that is not to be read anew whatever they are, and how many places there are.
+
+    Read again only when the database was written to: that takes longer than to look at the files.
+    """
+    database = context.database
+    state = int(database.connection.pragma("data_version")), database.connection.total_changes(), cutter_of(context)
+    held = _held.get(database)
+    if held is None or held.state != state:
+        known = _known(database)
+        outdated, alone = _outdated(context, known), set(added)
+        stamps = {
+            path: (place.size, place.mtime_ns, place.ctime_ns)
+            for path, place in known.items()
+            if place.state != "missing"
+            and path not in outdated
+            # A file that no extension tells to read is read only where it was added itself.
+            and (path in alone or os.path.splitext(path)[1].lower() in documents.READABLE)  # noqa: PTH122 (no file yet)
+        }
+        held = _held[database] = _Held(state, stamps, len(known))
+    return held.stamps, held.places
 
 
 def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:

@@ -1,7 +1,7 @@
 """Derive the entity graph: which entities there are, what they are called, and the edges that mention and relate them.
 
-Everything here follows from the evidence in `mention` and `statement`, the vocabulary, and what people decided. Evidence
-is never changed by it, so that each decision can be taken back exactly.
+Everything here follows from the evidence in `mention` and `statement`, the vocabulary, and what people decided. The
+evidence is never changed by it, so that each decision can be taken back exactly.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from typing import NamedTuple
 from memdb.base.storage import Database
 from memdb.domain import gazetteer
 from memdb.domain.memories import EDGE_WEIGHTS
+from memdb.services import conflicts
 
 ALL = 0
 """The node that stands for all texts in `entity_touched`."""
 
 RELATION_CONFIDENCE = 0.7
 """A relation stated with less stays what its names are anyway: two mentions."""
+
+IDENTIFIER_SHARE = 0.5
+"""Of a mention edge's weight where the name is an identifier: files and flags are named in passing."""
 
 ORIGINS = ("model", "rules", "names")
 """Where a mention comes from, the surest first: it decides what an entity is called."""
@@ -51,10 +55,11 @@ class Vocabulary:
 
     types: dict[str, str] = field(default_factory=dict)
     predicates: dict[str, str] = field(default_factory=dict)
+    has_statements: bool = False
 
     @classmethod
     def of(cls, database: Database) -> Vocabulary:
-        found = cls()
+        found = cls(has_statements=database.value("select 1 from statement limit 1") is not None)
         for kind, key, state in database.rows("select kind, name_key, state from vocabulary"):
             (found.types if kind == "type" else found.predicates)[key] = state
         return found
@@ -82,11 +87,12 @@ def settle(database: Database) -> None:
         for entity_key in sorted(nodes):
             _settle_entity(database, vocabulary, entity_key, nodes[entity_key])
     stated = database.rows("select subject_key, predicate, object_key from statement_touched")
+    edges = {(resolve(database, a), predicate, resolve(database, b)) for a, predicate, b in stated}
     if stated:
         database.connection.execute("delete from statement_touched")
-        edges = {(resolve(database, a), predicate, resolve(database, b)) for a, predicate, b in stated}
         for subject, predicate, object_ in sorted(edges):
             _settle_relation(database, vocabulary, subject, predicate, object_)
+    conflicts.settle(database, {subject for subject, _, _ in edges}, RELATION_CONFIDENCE)
 
 
 def resolve(database: Database, name_key: str) -> str:
@@ -103,7 +109,7 @@ def names_of(database: Database, entity_key: str) -> list[str]:
 
 
 def _by_entity(database: Database, touched: list[tuple[str, int]]) -> dict[str, set[int]]:
-    """The touched texts of each entity that is concerned; where an alias changed, both its old and new one are, whole."""
+    """The touched texts of each entity; where an alias changed, both its old and its new one are concerned, whole."""
     nodes: dict[str, set[int]] = defaultdict(set)
     for name_key, node in touched:
         if node == ALL:
@@ -148,7 +154,7 @@ def _settle_entity(database: Database, vocabulary: Vocabulary, entity_key: str, 
     else:
         run("insert into node (kind, key, label) values ('entity', ?, ?)", (f"entity:{entity_key}", wanted.name))
         entity, current, touched = database.connection.last_insert_rowid(), None, {ALL}
-    if ALL in touched:
+    if ALL in touched and vocabulary.has_statements:
         _touch_statements(database, entity, names)
     if current != wanted:
         run(
@@ -222,13 +228,14 @@ def _touch_statements(database: Database, entity: int, names: list[str]) -> None
         )
     run(
         "insert or ignore into statement_touched select a.name_key, predicate, b.name_key from edge"
-        " join entity as a on a.id = src join entity as b on b.id = dst where kind = 'relates' and (src = ?1 or dst = ?1)",
+        " join entity as a on a.id = src join entity as b on b.id = dst"
+        " where kind = 'relates' and (src = ?1 or dst = ?1)",
         (entity,),
     )
 
 
 def _settle_known(database: Database, entity: int, entity_key: str, spellings: dict[str, list[Spelling]]) -> None:
-    """What texts or a model call an entity is looked for in all texts; what only the store itself calls so is already."""
+    """What texts or a model call an entity is looked for in all texts; the names that the store has are already."""
     wanted: dict[tuple[str, str], str] = {}
     for name_key, found in spellings.items():
         said = [spelling for spelling in found if spelling.origin != "names"]
@@ -264,33 +271,36 @@ def _settle_mentions(
     whole = ALL in touched
     wanted_in = json.dumps(names)
     given = None if whole else json.dumps(sorted(touched))
-    new: dict[int, str] = {}
-    for node, type_, refused, about in database.rows(
-        "select mention.node_id, mention.type, mention.refused, about from json_each(?1) as wanted"
+    new: dict[int, tuple[str, float]] = {}
+    for node, type_, refused, about, source in database.rows(
+        "select mention.node_id, mention.type, mention.refused, about, source from json_each(?1) as wanted"
         " cross join mention on mention.name_key = wanted.value"
         " where ?2 is null"
-        " union all select mention.node_id, mention.type, mention.refused, about from json_each(?2) as text"
+        " union all select mention.node_id, mention.type, mention.refused, about, source from json_each(?2) as text"
         " cross join json_each(?1) as wanted"
         " cross join mention on mention.node_id = text.value and mention.name_key = wanted.value",
         (wanted_in, given),
     ):
         if stands(vocabulary.types, type_, refused):
-            new[node] = "about" if about else new.get(node, "mentions")
+            kind = "about" if about else "mentions"
+            weight = EDGE_WEIGHTS[kind] * (IDENTIFIER_SHARE if source == "identifier" and not about else 1)
+            new[node] = max(new.get(node, (kind, weight)), (kind, weight), key=lambda edge: (edge[0] == "about", edge[1]))
+    wanted = {(node, *edge) for node, edge in new.items()}
     old = set(
         database.rows(
-            "select src, kind from edge where dst = ?1 and kind in ('mentions', 'about') and ?2 is null"
-            " union all select src, kind from json_each(?2) as text"
+            "select src, kind, weight from edge where dst = ?1 and kind in ('mentions', 'about') and ?2 is null"
+            " union all select src, kind, weight from json_each(?2) as text"
             " cross join edge on edge.src = text.value and edge.dst = ?1 and edge.kind in ('mentions', 'about')",
             (entity, given),
         )
     )
     database.connection.executemany(
         "delete from edge where src = ? and dst = ? and kind = ?",
-        [(src, entity, kind) for src, kind in sorted(old - set(new.items()))],
+        [(src, entity, kind) for src, kind, _ in sorted(old - wanted)],
     )
     database.connection.executemany(
         "insert into edge (src, dst, kind, weight) values (?, ?, ?, ?)",
-        [(src, entity, kind, EDGE_WEIGHTS[kind]) for src, kind in sorted(set(new.items()) - old)],
+        [(src, entity, kind, weight) for src, kind, weight in sorted(wanted - old)],
     )
 
 

@@ -94,19 +94,13 @@ def drop_memory(database: Database, memory: int, touched: Touched) -> None:
 
 
 def drop_passages(database: Database, node: int) -> None:
-    """Forget a node's windows; their vectors stay in the cache."""
-    if database.value("select 1 from passage where node_id = ?", (node,)) is None:
-        return
-    if database.connection.table_exists(None, "vec_passage"):
-        if database.vector_reason is None:
-            database.connection.execute(
-                "delete from vec_passage where passage_id in (select id from passage where node_id = ?)", (node,)
-            )
-        else:
-            database.set_meta("vec_stale", "1")
-    database.connection.execute("delete from passage where node_id = ?", (node,))
-    database.connection.execute("delete from embedded where node_id = ?", (node,))
-    database.set_meta("clusters_stale", "1")
+    """Forget a node's windows; their vectors stay in the cache. Without its row in `embedded` it waits for new ones."""
+    connection, gone = database.connection, 0
+    for table in ("passage", "embedded"):
+        connection.execute(f"delete from {table} where node_id = ?", (node,))
+        gone += connection.changes()
+    if gone:
+        database.set_meta("clusters_stale", "1")
 
 
 def _upsert(database: Database, reading: Reading, touched: Touched) -> None:

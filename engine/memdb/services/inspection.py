@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,10 +12,12 @@ import apsw
 
 from memdb.base import files
 from memdb.base.files import Found
+from memdb.base.llm import configured
 from memdb.base.storage import Database
 from memdb.errors import MemdbError
-from memdb.services import consistency, sync, vectors
+from memdb.services import auto_index, consistency, sync, vectors
 from memdb.services.context import Context
+from memdb.services.extraction_plans import MOST_TRIES
 
 
 def stats(context: Context) -> dict[str, Any]:
@@ -43,6 +45,9 @@ def stats(context: Context) -> dict[str, Any]:
         "dims": int(database.meta("dims") or 0) or status.dims,
         "model": database.meta("model") or status.identity,
         "embedder": {"state": status.state, "model": status.model, "reason": status.reason},
+        "llm": asdict(configured(context.place).status),
+        "auto_index": "on" if auto_index.is_on(context.place) else "off",
+        "runs": count("run"),
         "root": str(context.place.root),
         "database": str(context.place.database),
         "bytes": context.place.database.stat().st_size,
@@ -83,6 +88,7 @@ def doctor(context: Context) -> list[Finding]:
     )  # fmt: skip
     findings.append(_files(context))
     findings.append(_documents(database))
+    findings.append(_language_model(context))
     problems = int(database.value("select count(*) from problem"))
     findings.append(
         Finding(
@@ -102,6 +108,25 @@ def _embedder(context: Context) -> Finding:
     if status.state == "off":
         return Finding("model", "warning", status.reason or "off", "`memdb model list` shows what can be used.")
     return Finding("model", "ok", str(status.identity))
+
+
+def _language_model(context: Context) -> Finding:
+    """Whether texts are sent anywhere, and when; none at all is a way to use the store."""
+    status, on = configured(context.place).status, auto_index.is_on(context.place)
+    failing = int(
+        context.database.value("select count(distinct text_sha256) from failure where times >= ?", (MOST_TRIES,))
+    )
+    when = "auto-index is on: new texts are sent to it" if on else "auto-index is off: texts are sent by `memdb index`"
+    if status.state == "off":
+        said = f"{status.reason} Names are found by rules."
+        return Finding(
+            "language model", "warning" if on else "ok", f"{said} Auto-index is on." if on else said, status.hint
+        )
+    said = f"{status.model} at {status.endpoint}; {when}"
+    if failing:
+        return Finding("language model", "warning", f"{said}; {failing} texts failed too often",
+                       "`memdb runs` says why; `memdb index --rebuild` tries them again.")  # fmt: skip
+    return Finding("language model", "ok", said)
 
 
 def _database(database: Database) -> list[Finding]:
@@ -124,14 +149,13 @@ def _files(context: Context) -> Finding:
     try:
         plan = sync.plan(context)
         # Size and time only raise a suspicion: what was written seconds before a sync is looked at again.
-        unknown = (None, None)
-        changed = [item for item in plan.suspects if _differs(context, plan.known.get(item.path, unknown)[1], item)]
+        changed = [item for item in plan.suspects if _differs(context, plan.known.get(item.path), item)]
     except MemdbError as error:
         return Finding("files", "error", error.message, error.hint)
     behind = len(changed) + len(plan.missing)
     if behind:
         return Finding("files", "warning", f"{behind} files changed since the last sync", "Run `memdb sync`.")
-    return Finding("files", "ok", f"{len(plan.walk.files)} memories, index up to date")
+    return Finding("files", "ok", f"{plan.walk.count} memories, index up to date")
 
 
 def _documents(database: Database) -> Finding:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from memdb.base.journal import Record
 from memdb.base.storage import Database
@@ -55,12 +56,11 @@ def listed(database: Database, states: Sequence[str] = ()) -> list[Proposal]:
         (row for row in rows if not states or row[2] in states),
         key=lambda row: (STATES.index(row[2]), -row[3], row[0] == "predicate", row[1]),
     )
-    return [_with_evidence(database, *row) for row in rows]
+    return [_with_evidence(database, row) for row in rows]
 
 
-def _with_evidence(
-    database: Database, kind: Kind, name: str, state: str, texts: int, description: str | None
-) -> Proposal:
+def _with_evidence(database: Database, row: tuple[Any, ...]) -> Proposal:
+    kind, name, state, texts, description = row
     values = {"kind": kind, "name": name, "most": MOST_SHOWN}
     examples = database.rows(TYPE_EXAMPLES if kind == "type" else PREDICATE_EXAMPLES, values)
     sources = database.rows(SOURCES, values)
@@ -92,7 +92,7 @@ def find(database: Database, kind: Kind, name: str) -> Proposal:
     rows = database.rows("select kind, name, state, texts, description from proposals where kind = ?", (kind,))
     for row in rows:
         if row[1] == key:
-            return _with_evidence(database, *row)
+            return _with_evidence(database, row)
     near = difflib.get_close_matches(key, [row[1] for row in rows], n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else "`memdb proposals --all` lists them."
     raise NotFound(f"No text asked for a {kind} {expose_hidden(name)!r}.", hint=hint)

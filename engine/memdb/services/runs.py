@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import apsw
+
 from memdb.base.place import Place
 from memdb.base.storage import Database
-from memdb.errors import NotFound, NotWritable
+from memdb.errors import MemdbError, NotFound, NotWritable
 from memdb.services.context import Context
 
 KEPT = 100
@@ -72,7 +74,8 @@ COLUMNS = (
     "kind", "state", "started_at", "finished_at", "model", "prompt_sha256", "pid", "done", "skipped", "failed", "calls",
     "input_tokens", "output_tokens", "cost", "message",
 )  # fmt: skip
-SELECT = "select id, kind, state, started_at, finished_at, model, prompt_sha256, coalesce(pid, 0), done, skipped, failed, calls, input_tokens, output_tokens, cost, message from run"
+SELECT = """select id, kind, state, started_at, finished_at, model, prompt_sha256, coalesce(pid, 0), done, skipped,
+    failed, calls, input_tokens, output_tokens, cost, message from run"""
 
 
 def _run_of(row: Sequence[object]) -> Run:
@@ -167,16 +170,15 @@ def started(context: Context, model: str | None, prompt_sha256: str) -> Iterator
         log = Log(database, found)
         with database.write() as connection:
             log.save()
-            connection.execute(
-                "delete from run where id not in (select id from run order by id desc limit ?)", (KEPT,)
-            )
+            connection.execute("delete from run where id not in (select id from run order by id desc limit ?)", (KEPT,))
         try:
             yield log
         finally:
             if found.state == "running":
                 found.state = "stopped"
             found.finished_at = now()
-            with context.database.write() as connection:
+            # A database that takes no write now leaves a row that the next look marks as stopped.
+            with suppress(MemdbError, apsw.Error), context.database.write() as connection:
                 log.on(context.database).save()
                 connection.execute("delete from claim where run_id = ?", (found.id,))
 

@@ -6,10 +6,11 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from memdb.base import files
 from memdb.base import text as texts
-from memdb.base.files import Found, Walk
+from memdb.base.files import Found, Stamp, Walk
 from memdb.base.journal import Record
 from memdb.base.storage import Database
 from memdb.domain import history
@@ -66,31 +67,35 @@ class Plan:
 
     walk: Walk
     suspects: list[Found]
-    known: dict[str, tuple[tuple[int, int, int], str]]  # path: size and times, sha256
+    known: dict[str, str]  # sha256 by path; empty where nothing differs
     missing: list[str]
 
 
-def plan(context: Context, walk: Walk | None = None) -> Plan:
+def plan(context: Context) -> Plan:
     """Compare the folder with the index by size and time; reads no file, unless the index cannot be written."""
-    seen = walk or files.walk(context.place.root)
-    known = {
-        path: ((size, mtime, ctime), digest)
-        for path, size, mtime, ctime, digest in context.database.rows(
-            "select path, size, mtime_ns, ctime_ns, sha256 from source"
-        )
-    }
-    suspects = []
-    for path, found in seen.files.items():
-        stamp = known.get(path)
-        if stamp is None or stamp[0] != (found.size, found.mtime_ns, found.ctime_ns):
-            suspects.append(found)
-    if context.database.read_only:
+    database = context.database
+    stamps = _stamps(database)
+    seen = files.walk(context.place.root, stamps)
+    suspects = list(seen.files.values())
+    missing = sorted(path for path in stamps.keys() - seen.as_known - seen.files.keys() if not _is_unseen(path, seen))
+    known = dict(database.rows("select path, sha256 from source")) if suspects or missing else {}
+    if database.read_only:
         # The times of a copy differ, and cannot be noted: only a file whose bytes differ is behind.
-        suspects = [
-            found for found in suspects if found.path not in known or _differs(context, found, known[found.path][1])
-        ]
-    missing = sorted(path for path in known.keys() - seen.files.keys() if not _is_unseen(path, seen))
+        suspects = [found for found in suspects if _differs(context, found, known.get(found.path))]
     return Plan(seen, suspects, known, missing)
+
+
+def _stamps(database: Database) -> dict[str, Stamp]:
+    """Size and times of every file, as the index has them; read again only when the database was written to."""
+    state = int(database.connection.pragma("data_version")), database.connection.total_changes()
+    held = _held.get(database)
+    if held is None or held[0] != state:
+        rows = database.connection.execute("select path, size, mtime_ns, ctime_ns from source")
+        held = _held[database] = state, {path: (size, mtime, ctime) for path, size, mtime, ctime in rows}
+    return held[1]
+
+
+_held: WeakKeyDictionary[Database, tuple[tuple[int, int], dict[str, Stamp]]] = WeakKeyDictionary()
 
 
 def sync(
@@ -109,8 +114,9 @@ def sync(
 
     `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now,
     `cluster_limit` leaves the clusters of a larger store for later, `read_limit` bounds how many bytes of documents are
-    read now, `names_limit` how many texts are read for names, `wait` is for how many seconds another writer is waited for. Raises StoreUnreadable when the root cannot
-    be listed, Refused when too much is missing; the index is then as it was.
+    read now, `names_limit` how many texts are read for names, `wait` is for how many seconds another writer is waited
+    for. Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is then as
+    it was.
     """
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
@@ -134,7 +140,7 @@ def sync(
 
 def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> SyncReport:
     first = plan(context)
-    report = SyncReport(ignored=first.walk.ignored, unchanged=len(first.walk.files))
+    report = SyncReport(ignored=first.walk.ignored, unchanged=first.walk.count)
     if first.suspects or first.missing or _behind(context, first.walk):
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
@@ -180,7 +186,7 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
         connection.executemany(
             "insert into problem (path, line, code, reason) values (?, null, 'walk', ?)", found.walk.problems
         )
-    report.unchanged = len(found.walk.files) - len(found.suspects)
+    report.unchanged = found.walk.count - len(found.suspects)
     ids = _Ids()
     removals = list(gone)
     done = 0
@@ -189,7 +195,7 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
         # A file that cannot be read now is what it was, until it can.
         unread = [r for r in read if not r.sha256 and r.found.path in found.known and r.found.mtime_ns < 0]
         readings = [r for r in read if r not in unread]
-        same = [r for r in readings if r.found.path in found.known and found.known[r.found.path][1] == r.sha256]
+        same = [r for r in readings if r.found.path in found.known and found.known[r.found.path] == r.sha256]
         unequal = [r for r in readings if r not in same]
         with database.write() as connection:
             for reading in same:
@@ -226,7 +232,7 @@ def _is_unseen(path: str, walk: Walk) -> bool:
     return any(path == unseen or path.startswith(f"{unseen}/") for unseen in walk.unseen)
 
 
-def _differs(context: Context, found: Found, digest: str) -> bool:
+def _differs(context: Context, found: Found, digest: str | None) -> bool:
     try:
         return hashlib.sha256(files.read(context.place.root, found)).hexdigest() != digest
     except OSError:
@@ -320,7 +326,7 @@ def _moves(context: Context, found: Plan, fresh: set[str]) -> dict[str, str]:
         return {}
     by_digest: dict[str, list[str]] = {}
     for path in found.missing:
-        by_digest.setdefault(found.known[path][1], []).append(path)
+        by_digest.setdefault(found.known[path], []).append(path)
     news: dict[str, list[str]] = {}
     for item in found.suspects:
         if item.path in fresh and item.size <= files.MAX_FILE_BYTES:

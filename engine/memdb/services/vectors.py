@@ -28,20 +28,28 @@ BATCH = 32
 """Memories per round: their texts are embedded outside of any transaction, then written in one."""
 
 BITS_PER_BYTE = 8
-"""sqlite-vec packs one bit of each dimension into whole bytes."""
+"""A signature packs one bit of each dimension into whole bytes."""
 
 KEEP = 64
 """Vectors written at a time: what a crash costs at most, a second or two of work."""
+
+REPAIRED = 1_000
+"""Signatures made at a time where many are missing: their vectors take a megabyte and a half."""
 
 TEXTS = """select id, name, description, trim(body, char(9, 10, 13, 32)) as body, text_sha256, has_secret from memory
 union all
 select id, prefix, '', text, text_sha256, has_secret from chunk"""
 """Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
 
-WAITING = f"""select id
-from ({TEXTS}) as waiting left join embedded on embedded.node_id = waiting.id
-where has_secret = 0 and (embedded.text_sha256 is not waiting.text_sha256 or embedded.model is not ?)
+WAITING = """select id from node
+where kind in ('memory', 'chunk') and not exists (select 1 from embedded where node_id = node.id and model = ?)
+and not exists (select 1 from memory where memory.id = node.id and has_secret)
+and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
 order by id"""
+"""A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
+
+MISSING = """select passage.id, vector from passage join embedding using (model, text_sha256)
+where passage.id > ? and passage.id not in (select passage_id from signature) order by passage.id limit ?"""
 
 CHOSEN = f"""select id, name, description, body, text_sha256
 from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
@@ -59,6 +67,13 @@ def from_blob(blob: bytes) -> Vector:
     import numpy as np  # noqa: PLC0415
 
     return np.frombuffer(blob, dtype="<f4")
+
+
+def signature(blob: bytes) -> bytes:
+    """One bit per dimension of a vector in a blob, as sqlite-vec's vec_quantize_binary packs them."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.packbits(from_blob(blob) > 0, bitorder="little").tobytes()
 
 
 _nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
@@ -185,26 +200,17 @@ def _write_passages(database: Database, node: int, identity: str, plan: list[tup
     from memdb.services.indexing import drop_passages  # noqa: PLC0415
 
     drop_passages(database, node)
+    run = database.connection.execute
     for ordinal, (start, stop, text) in enumerate(plan):
         digest = sha256_text(text)
-        database.connection.execute(
+        vector = database.value("select vector from embedding where model = ? and text_sha256 = ?", (identity, digest))
+        run(
             "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
             (node, ordinal, start, stop, identity, digest),
         )
-        passage = database.connection.last_insert_rowid()  # creating the index inserts rows of its own
-        if database.vector_reason is None:
-            if not database.connection.table_exists(None, "vec_passage"):
-                blob = database.value(
-                    "select vector from embedding where model = ? and text_sha256 = ?", (identity, digest)
-                )
-                _create_index(database, len(blob) // struct.calcsize("f"))
-            database.connection.execute(
-                "insert into vec_passage (passage_id, signature) select ?, vec_quantize_binary(vector)"
-                " from embedding where model = ? and text_sha256 = ?",
-                (passage, identity, digest),
-            )
-        else:
-            database.set_meta("vec_stale", "1")
+        run("insert into signature values (?, ?)", (database.connection.last_insert_rowid(), signature(vector)))
+        if ordinal == 0 and database.meta("dims") is None:
+            database.set_meta("dims", str(len(vector) // struct.calcsize("f")))
 
 
 def _prepare(database: Database, identity: str) -> None:
@@ -212,39 +218,27 @@ def _prepare(database: Database, identity: str) -> None:
     if database.meta("model") == identity:
         return
     with database.write() as connection:
-        if database.vector_reason is None:
-            connection.execute("drop table if exists vec_passage")
         connection.execute("delete from passage where model <> ?", (identity,))
         connection.execute("delete from embedded where model <> ?", (identity,))
         database.set_meta("model", identity)
         database.set_meta("dims", None)
-        database.set_meta("vec_stale", "1")
         database.set_meta("clusters_stale", "1")
-    repair_index(database)
-
-
-def _create_index(database: Database, dims: int) -> None:
-    """The vec0 table: one bit per dimension, for candidates; scores come from the exact vectors in `embedding`."""
-    if database.vector_reason is None and not database.connection.table_exists(None, "vec_passage"):
-        database.connection.execute(
-            f"create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[{int(dims)}])"
-        )
-        database.set_meta("dims", str(dims))
 
 
 def repair_index(database: Database) -> None:
-    """Build the vec0 table anew from the passages where a process without sqlite-vec could not keep it."""
-    if database.vector_reason is not None or database.read_only or database.meta("vec_stale") is None:
+    """Make the signatures that a store of an earlier memdb lacks, and drop the vec0 table that it had."""
+    if database.read_only or database.meta("vec_stale") is None:
         return
     with database.write() as connection:
-        connection.execute("drop table if exists vec_passage")
-        first = database.value("select length(vector) from embedding join passage using (model, text_sha256) limit 1")
-        if first:
-            _create_index(database, first // struct.calcsize("f"))
-            connection.execute(
-                "insert into vec_passage (passage_id, signature) select passage.id, vec_quantize_binary(vector)"
-                " from passage join embedding using (model, text_sha256)"
-            )
+        last = 0
+        while rows := database.rows(MISSING, (last, REPAIRED)):
+            connection.executemany("insert into signature values (?, ?)", [(row[0], signature(row[1])) for row in rows])
+            last = rows[-1][0]
+        connection.execute("delete from signature where passage_id not in (select id from passage)")
+        if connection.table_exists(None, "vec_passage"):
+            if database.vector_reason is not None:
+                return  # only sqlite-vec can drop its tables: a process that has it does
+            connection.execute("drop table vec_passage")
         database.set_meta("vec_stale", None)
 
 

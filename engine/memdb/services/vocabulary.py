@@ -17,7 +17,7 @@ from memdb.base.storage import Database
 from memdb.base.text import expose_hidden, sha256_text
 from memdb.domain import history
 from memdb.domain.registry import Key, Registry, replay
-from memdb.domain.vocabulary import DESCRIPTION_LIMIT, SYSTEM, Entry, Kind, Vocabulary, checked_name, entry_key
+from memdb.domain.vocabulary import DESCRIPTION_LIMIT, SYSTEM, Kind, checked_name, entry_key
 from memdb.errors import NotFound, Refused, SecretFound, UsageError
 from memdb.services import mentions
 from memdb.services.context import Context
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 class EntryListed:
     """An entry of the vocabulary; `uses` counts entities of a type or relations by a predicate that stand now.
 
-    `texts` counts the mentions of those entities, or the texts that state those relations.
+    `evidence` counts the mentions of those entities, or how often texts state the predicate.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ class EntryListed:
     single_letters: bool
     single_valued: bool
     uses: int
-    texts: int
+    evidence: int
 
 
 # Looking
@@ -51,26 +51,12 @@ class EntryListed:
 def listed(database: Database) -> list[EntryListed]:
     """All entries with their usage: types, then predicates, in the order of the prompt."""
     rows = database.rows(
-        "select kind, name, description, origin, state, single_letters, single_valued, uses, texts from vocabulary_usage"
-        " order by kind = 'predicate', ordinal"
+        "select kind, name, description, origin, state, single_letters, single_valued, uses, evidence"
+        " from vocabulary_usage order by kind = 'predicate', ordinal"
     )
-    return [EntryListed(*row[:5], bool(row[5]), bool(row[6]), *row[7:]) for row in rows]
-
-
-def in_force(database: Database) -> Vocabulary:
-    """The entries that a prompt is built from. What was dismissed is in none."""
-    rows = database.rows(f"{ENTRIES} order by ordinal")
-    return Vocabulary(
-        Entry(kind, name, description, origin, state, bool(letters), bool(valued))
-        for kind, _, name, description, origin, state, letters, valued, _ in rows
-    )
-
-
-def disabled(database: Database) -> list[str]:
-    """What a model may not use now, as `type:NAME` and `predicate:NAME`: a record of its output says so."""
     return [
-        f"{kind}:{key}"
-        for kind, key in database.rows("select kind, name_key from vocabulary where state = 'disabled' order by 1, 2")
+        EntryListed(*(*row, bool(letters), bool(valued), uses, evidence))
+        for *row, letters, valued, uses, evidence in rows
     ]
 
 
@@ -189,9 +175,8 @@ def decided(
         record = decision(context.database)
         if record is not None:
             context.append(record)
-        found = result(context.database)
     mentions.refresh(context)
-    return found
+    return result(context.database)
 
 
 def refuse_taken(database: Database, kind: Kind, name: str) -> None:
@@ -225,7 +210,7 @@ def checked_description(description: str) -> str:
         raise UsageError("The description is the rule by which a model uses it: it cannot be empty.", hint=RULE_HINT)
     if len(rule) > DESCRIPTION_LIMIT:
         raise UsageError(
-            f"The description has {len(rule)} characters; every prompt carries it, so {DESCRIPTION_LIMIT} are the most.",
+            f"The description has {len(rule)} characters; {DESCRIPTION_LIMIT} are the most, for every prompt has it.",
             hint="Say when it applies in one sentence.",
         )
     if expose_hidden(rule) != rule:
@@ -336,5 +321,6 @@ def _touch(database: Database, key: Key, old: Row | None, new: Row | None) -> No
     if changed(SINGLE_LETTERS):
         # Which of a model's names are too short is decided when its answer is read.
         run(
-            "insert or replace into extract_waiting select id, 'read' from memory union all select id, 'read' from chunk"
+            "insert or replace into extract_waiting"
+            " select id, 'read' from memory union all select id, 'read' from chunk"
         )
