@@ -272,3 +272,34 @@ def test_an_edit_leaves_the_rows_of_other_passages_alone(tmp_path: Path) -> None
     shelf.store.sync()
     written = [chunk for (chunk,) in database.rows("select id from written")]
     assert written == [shelf.nodes("valves.md")["It is stuck."]]
+
+
+def test_what_did_not_change_is_not_looked_at_closer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Else what is seconds old is read again.
+    monkeypatch.setattr("memdb.services.sync.RACY_NS", 0)
+    monkeypatch.setattr("memdb.services.documents.RACY_NS", 0)
+    shelf = Shelf(tmp_path, {"valves.md": guide([1]), "deep/pumps.md": guide([2]), "bad.pdf": b"%PDF-1.7 no more"})
+    (tmp_path / "odd.weird").write_text("A file that was added itself.\n", encoding="utf-8")
+    shelf.add()
+    shelf.store.add([tmp_path / "odd.weird"])
+    shelf.store.save("user/a", "A memory.\n")
+    shelf.store.sync()
+
+    def refuse(*values: object) -> None:
+        raise AssertionError(values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("memdb.domain.documents.DocumentFile", refuse)
+        patch.setattr("memdb.base.files.Found", refuse)
+        shelf.store.sync()
+        patch.setattr("memdb.services.document_scan.Known", refuse)
+        shelf.store.sync()
+        shelf.put({"valves.md": guide([3])})
+        with pytest.raises(AssertionError, match="valves"):
+            shelf.store.sync()
+    assert shelf.store.sync().documents.changed == 1
+    (shelf.docs / "deep" / "pumps.md").unlink()
+    assert shelf.store.sync().documents.missing == 1
+    shelf.put({"deep/pumps.md": guide([2])})
+    shelf.store.sync()
+    assert shelf.rows("select count(*) from documents where state = 'missing'") == [(0,)]

@@ -146,7 +146,7 @@ def test_the_arms_of_a_small_store(make_store: MakeStore, no_model: None) -> Non
     assert {name: scores.state for name, scores in found.configurations.items()} == {
         "vector": "off",
         "keyword": "on",
-        "entity": "off",
+        "entity": "on",
         "fusion": "on",
         "cascade": "on",
     }

@@ -16,6 +16,7 @@ import apsw
 import pytest
 
 import memdb
+from memdb.base.storage import Database, page_size_of
 from memdb.errors import MemdbError, ModelUnavailable, NewerStore, NotWritable, StoreUnreadable
 from memdb.services import rebuilding
 from memdb.store import Store
@@ -477,3 +478,40 @@ def test_damage_is_mended_before_all_is_embedded_again(tmp_path: Path) -> None:
         assert len(embedder.read) == rebuilding.HEAL_EMBEDS
         assert len(store.list()) == 40
         assert store.sync().embedded == 40 - rebuilding.HEAL_EMBEDS
+
+
+def test_a_store_keeps_the_page_size_that_it_has(tmp_path: Path) -> None:
+    write_files(tmp_path, FILES)
+    file = tmp_path / ".memdb" / "memory.db"
+    with Store.init(tmp_path, embedder=FakeEmbedder()) as store:
+        store.sync()
+        assert page_size_of(file) == 8192
+    for part in file.parent.glob("memory.db*"):
+        part.unlink()
+    Database(file, page_size=4096).close()
+    with Store.init(tmp_path, embedder=FakeEmbedder()) as store, Store.init(tmp_path, embedder=FakeEmbedder()) as other:
+        store.sync()
+        assert other.recall("maple").hits[0].id == "feedback/c"
+        write_files(tmp_path, {"feedback/c.md": "Willow is the staging database now.\n"})
+        store.rebuild()
+        assert page_size_of(file) == 4096
+        # It has the same file open, in which the new content is.
+        assert other.recall("willow", sync_first=False).hits[0].id == "feedback/c"
+
+
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        (b"SQLite format 3\0\x10\x00", 4096),
+        (b"SQLite format 3\0\x00\x01", 65_536),
+        (b"SQLite format 3\0\x02\x00", 512),
+        (b"SQLite format 3\0\x02\x01", 8192),
+        (b"SQLite format 3\0\x01\x00", 8192),
+        (b"SQLite format 4\0\x10\x00", 8192),
+        (b"", 8192),
+    ],
+)
+def test_what_a_header_says_of_the_page_size(tmp_path: Path, header: bytes, size: int) -> None:
+    (tmp_path / "x.db").write_bytes(header)
+    assert page_size_of(tmp_path / "x.db") == size
+    assert page_size_of(tmp_path / "absent.db") == 8192

@@ -80,7 +80,7 @@ def test_the_index_is_behind(tmp_path: Path) -> None:
         store.sync(embed=False)
         answer = store.recall("quantum chromodynamics", sync_first=False)
         assert (answer.hits, answer.empty_because) == ([], "index_behind")
-        assert "1 memor" in (answer.empty_message or "")
+        assert "1 text is not embedded" in (answer.empty_message or "")
 
 
 def test_nothing_is_embedded_yet(tmp_path: Path) -> None:

@@ -29,11 +29,11 @@ def test_every_figure(tmp_path: Path) -> None:
         "memories": 4,
         "documents": 0,
         "chunks": 0,
-        "entities": 0,
+        "entities": 1,  # one memory names another
         "tags": 1,
         "clusters": 0,
-        "nodes": 5,
-        "edges": 4,  # two has_tag, one links_to, one supersedes
+        "nodes": 6,
+        "edges": 6,  # two has_tag, one links_to, one supersedes, one mentions, one about
         "links": 3,
         "unresolved_links": 1,
         "versions": 1,

@@ -18,7 +18,7 @@ relay as materialized (
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
 -- less, the more texts mention it: 3 / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
--- passes on :passes_about, which undoes the decay of that hop where paths are evidence: the thing and what it is called are one.
+-- passes on :passes_about, which undoes the decay of that hop in a large store: a thing and the text about it are one.
 -- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
 -- join, so a hub of any size costs no more than these. A last hop to what is no answer, or, where only the best path counts, to
 -- what the arms found better, is not made. The best rows expand first and at most :walk_rows do, which bounds

@@ -74,9 +74,10 @@ entity as materialized (
     order by place
     limit :pool
 ),
--- Fusion. Where one arm alone is on, its similarity is the score. Similarities of the two mean different things in every store and question, so each is measured against the other
--- candidates: how many deviations it lies above their mean. Unrelated texts count as candidates as well, so that
--- a few candidates do not make a scale by themselves. A text that the vector arm did not find is as far as the farthest that it did.
+-- Fusion. Where one arm alone is on, its similarity is the score. Of two, 1 - (1 - vector)(1 - keyword) in a small store. Similarities
+-- of the two mean different things in every store and question, so in a large one each is measured against the other candidates:
+-- how many deviations it lies above their mean; :spread_texts unrelated texts count as candidates as well. In between, the scores
+-- are mixed by how many of :pool_texts candidates there are. A text that the vector arm did not find is as far as the farthest it did.
 candidate as materialized (
     select found.node_id, coalesce(near.similarity, (select min(similarity) from near)) as vector,
            coalesce(keyword.similarity, 0.0) as keyword
@@ -84,18 +85,16 @@ candidate as materialized (
     left join near on near.node_id = found.node_id
     left join keyword on keyword.node_id = found.node_id
 ),
-spread as materialized (
-    select count(*) as texts, max(:spread_texts, :pool_texts - count(*)) as unrelated from candidate
-),
 mean as materialized (
-    select (total(candidate.vector) + unrelated * :vector_mean) / (texts + unrelated) as vector,
-           (total(candidate.keyword) + unrelated * :keyword_mean) / (texts + unrelated) as keyword
-    from spread left join candidate
+    select (total(vector) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector,
+           (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
+           count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness
+    from candidate
 ),
 deviation as materialized (
-    select :scale * (total(abs(candidate.vector - mean.vector)) + unrelated * :vector_deviation) / (texts + unrelated) as vector,
-           :scale * (total(abs(candidate.keyword - mean.keyword)) + unrelated * :keyword_deviation) / (texts + unrelated) as keyword
-    from spread join mean left join candidate
+    select :scale * (total(abs(candidate.vector - mean.vector)) + :spread_texts * :vector_deviation) / mean.texts as vector,
+           :scale * (total(abs(candidate.keyword - mean.keyword)) + :spread_texts * :keyword_deviation) / mean.texts as keyword
+    from mean left join candidate
 ),
 -- The two arms' weighted mean, :surprise less, as a logistic: 1 / (1 + exp(-x)), with exp(x) as (1 + x / 16) to the 16th.
 mixed as materialized (
@@ -106,18 +105,23 @@ mixed as materialized (
 ),
 squared as materialized (
     select node_id, root * root * root * root as fourth from mixed
+),
+large as materialized (
+    select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score from squared
 )
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity).
 select node.key,
        round(1 - (1 - coalesce(case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
-                               else fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) end, 0))
+                               else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0))
+                                                                                  * (1 - coalesce(keyword.similarity, 0))) end, 0))
                  * (1 - :entity_weight * coalesce(entity.similarity, 0)), 12) as score,
        vector.place as vector_place, vector.similarity as vector_similarity,
        keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
        entity.place as entity_place, entity.similarity as entity_similarity
 from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
 join node on node.id = found.node_id
-left join squared on squared.node_id = found.node_id
+join mean
+left join large on large.node_id = found.node_id
 left join keyword on keyword.node_id = found.node_id
 left join vector on vector.node_id = found.node_id
 left join entity on entity.node_id = found.node_id

@@ -19,6 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memdb.base import files
+from memdb.domain import history
 from memdb.services.evaluation import Evaluation
 from memdb.store import Store
 
@@ -38,6 +40,7 @@ class Part:
     name: str
     records: list[Row]
     questions: list[Row]
+    extractions: dict[str, Row] | None = None  # by the id of a record: what a model would have answered
 
 
 def read(file: Path) -> list[Row]:
@@ -99,24 +102,62 @@ def turn(row: Row) -> Row:
     }
 
 
+def musique_given(folder: Path) -> Iterator[Part]:
+    """MuSiQue with the entities and triples that come with it, put into the journal as a model's answers."""
+    for part in passages(folder):
+        given = {row["id"]: answer(row) for row in read(folder / "openie.jsonl")}
+        yield Part(part.name, part.records, part.questions, given)
+
+
+def answer(row: Row) -> Row:
+    """Entities and triples in the words of memdb's own schema."""
+    return {
+        "entities": [{"name": name, "type": "concept"} for name in row["entities"]],
+        "relations": [
+            {"subject": subject, "predicate": predicate, "object": object_, "confidence": 1.0}
+            for subject, predicate, object_ in (triple for triple in row["triples"] if len(triple) == 3)
+        ],
+    }
+
+
+def put_in(store: Store, extractions: dict[str, Row]) -> int:
+    """Journal answers for the chunks of the records that have none yet; returns how many."""
+    context = store._context
+    texts = context.database.rows(
+        "select node.key, record_id, text_sha256 from chunk join node using (id)"
+        " where not exists (select 1 from extraction where extraction.text_sha256 = chunk.text_sha256)"
+    )
+    records = [
+        history.extraction_record(key, text_sha256, "given", "given", extractions[record])
+        for key, record, text_sha256 in texts
+        if record in extractions
+    ]
+    with files.writer(context.place), context.database.write():
+        context.append(*records)
+    return len(records)
+
+
 SUITES: dict[str, Callable[[Path], Iterator[Part]]] = {
     "scifact": scifact,
     "locomo": locomo,
     "2wiki": passages,
     "musique": passages,
+    "musique-given": musique_given,
 }
 
 
 def measure(suite: str, home: Path, say: Callable[[str], object]) -> list[Evaluation]:
     """Build the stores of a suite under a folder, or bring those that are there up to date, and ask."""
     found = []
-    for part in SUITES[suite](DATA / suite):
+    for part in SUITES[suite](folder_of(suite)):
         root = home / suite if part.name == "all" else home / suite / part.name
         corpus = write(root / CORPUS, part.records)
         questions = write(root.with_name(f"{root.name}-{QUESTIONS}"), part.questions)
         with Store.init(root) as store:
             start = time.perf_counter()
             report = store.add([corpus], progress=reporter(say, f"{suite} {part.name}"))
+            if part.extractions and put_in(store, part.extractions):
+                store.sync(progress=reporter(say, f"{suite} {part.name}"))
             say(f"{suite} {part.name}: {len(part.records)} records in {time.perf_counter() - start:.0f} s\n")
             if report.pending:
                 say(f"{suite} {part.name}: {report.pending} chunks are not embedded: {report.embedder}\n")
@@ -124,6 +165,11 @@ def measure(suite: str, home: Path, say: Callable[[str], object]) -> list[Evalua
             found.append(store.evaluate(questions, progress=reporter(say, f"{suite} {part.name}")))
             say(f"{suite} {part.name}: {len(part.questions)} questions in {time.perf_counter() - start:.0f} s\n")
     return found
+
+
+def folder_of(suite: str) -> Path:
+    """Where the corpus of a suite lies."""
+    return DATA / suite.removesuffix("-given")
 
 
 def reporter(say: Callable[[str], object], what: str) -> Callable[[str, int, int], None]:
@@ -194,8 +240,8 @@ def main(arguments: list[str] | None = None) -> int:
     done: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="memdb-quality-") as temporary:
         for suite in suites:
-            if not (DATA / suite / CORPUS).is_file():
-                sys.stderr.write(f"{suite}: passed over, there is no {DATA / suite / CORPUS} (set MEMDB_BENCH_DATA)\n")
+            if not (folder_of(suite) / CORPUS).is_file():
+                sys.stderr.write(f"{suite}: passed over, there is no {folder_of(suite) / CORPUS} (set MEMDB_BENCH_DATA)\n")
                 continue
             found = measure(suite, given.keep or Path(temporary), sys.stderr.write)
             table = combined(found)

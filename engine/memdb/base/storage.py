@@ -24,6 +24,9 @@ APPLICATION_ID = 0x6D656D64
 BUSY_MS = 30_000
 """How long a statement waits for another process's write transaction before it gives up."""
 
+PAGE_SIZE = 8192
+"""Bytes of a page of a new database: of texts longer than a page less is empty than with SQLite's 4,096."""
+
 PRACTICES = (
     bestpractice.connection_wal,
     bestpractice.connection_enable_foreign_keys,
@@ -45,8 +48,8 @@ class Damaged(MemdbError):
 class Database:
     """One connection to a store's file; `read_only` where the folder takes no write."""
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
-        """Open, check that it is ours, migrate to the newest schema.
+    def __init__(self, path: Path, *, create: bool = True, page_size: int = PAGE_SIZE) -> None:
+        """Open, check that it is ours, migrate to the newest schema; a new one has pages of so many bytes.
 
         Raises Damaged where the file is no memdb database, NewerStore where a newer memdb wrote it,
         StoreUnreadable where it cannot be opened.
@@ -55,6 +58,7 @@ class Database:
         self.read_only = False
         self.vector_reason: str | None = None
         self._busy_ms = BUSY_MS
+        self._page_size = page_size
         self.connection = self._connect(create)
         try:
             self._identify()
@@ -107,6 +111,8 @@ class Database:
         if found != APPLICATION_ID and not empty:
             raise Damaged(f"{self.path} is a database of another program.")
         if not self.read_only:
+            if empty:
+                connection.pragma("page_size", self._page_size)
             for practice in PRACTICES:
                 practice(connection)
             # FULL would sync at every commit; what must not be lost is in the files and the journal, which are synced.
@@ -245,6 +251,22 @@ class Database:
         except DAMAGE as error:
             return str(error)
         return None if found == ["ok"] else "; ".join(str(line) for line in found)
+
+
+def page_size_of(path: Path) -> int:
+    """The bytes of a page of a database as its header has them; of what is no database, those of a new one."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(18)
+    except OSError:
+        return PAGE_SIZE
+    size = int.from_bytes(header[16:18], "big")
+    size = 65_536 if size == 1 else size
+    return (
+        size
+        if header.startswith(b"SQLite format 3\0") and size in (1 << power for power in range(9, 17))
+        else PAGE_SIZE
+    )
 
 
 def views_digest() -> str:

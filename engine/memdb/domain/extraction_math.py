@@ -23,6 +23,9 @@ _INLINE = re.compile(r"\$(?! )([^$\n]{1,300})(?<! )\$(?![\w{(])")
 _INLINE_MARK = re.compile(r"[\\^=<>+|]|(?<![^\W\d_])[^\W\d_](?:_|$|[^\w])")
 
 _STRONG = "∑∏∫∮∂∇√∞∈∉⊂⊆∪∩∀∃≡∝⊗⊕ℝℕℤℂ∘"
+# Letters that Unicode has for formulas alone.
+_STYLED = "\U0001d400-\U0001d7ff"
+_UNICODE_MATH = re.compile(f"[{_STRONG}{_STYLED}]")
 _LATEX = re.compile(r"\\[a-zA-Z]{2,}")
 _LATEX_MARK = re.compile(r"[=<>^_{&]")
 _BRACED = re.compile(r"[_^]\{")
@@ -104,7 +107,7 @@ def _visible(text: str) -> int:
 def _is_formula_line(line: str) -> bool:
     """Whether a line is a formula: a relation between variables, and nearly no words."""
     line = line.strip().rstrip(".,")
-    unicode_math = any(char in _STRONG or _is_styled(char) for char in line)
+    unicode_math = not line.isascii() and _UNICODE_MATH.search(line) is not None
     command = _LATEX.search(line) is not None and _LATEX_MARK.search(line) is not None and not _PATH.search(line)
     latex = command or _BRACED.search(line) is not None
     if not (unicode_math or latex or _RELATION.search(line)):

@@ -113,10 +113,9 @@ def _is_arithmetic(name: str) -> bool:
 
 
 _SEPARATORS = re.compile(r"[\s_\-‐‑‒–—―]+")
-_BETWEEN = r"[\s_\-‐‑‒–—―]*"
 # Scripts that write words without spaces between them, and Korean, whose particles stick to the name.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af"
-_WORD = f"[^\\W_{_UNSPACED}]"
+_WORD = re.compile(f"[^\\W_{_UNSPACED}]")
 
 
 class Occurrences:
@@ -124,19 +123,30 @@ class Occurrences:
 
     def __init__(self, text: str) -> None:
         self._text = _comparable(text)
+        # The text without what may stand between the letters of a name, and where each of its characters was.
+        parts = [(found.start(), found.group()) for found in re.finditer(r"[^\s_\-‐‑‒–—―]+", self._text)]
+        self._squeezed = "".join(part for _, part in parts)
+        self._places = [at for start, part in parts for at in range(start, start + len(part))]
 
     def has(self, name: str) -> bool:
         """Whether the text contains the name as whole words, whatever the case, the spaces and the hyphens in it."""
         body = _SEPARATORS.sub("", _comparable(name))
-        if not body:
+        at = self._squeezed.find(body) if body else -1
+        while at >= 0:
+            if self._is_whole(body, self._places[at], self._places[at + len(body) - 1] + 1):
+                return True
+            at = self._squeezed.find(body, at + 1)
+        return False
+
+    def _is_whole(self, body: str, start: int, stop: int) -> bool:
+        if _WORD.match(body[0]) and start and _WORD.match(self._text[start - 1]):
             return False
-        start = f"(?<!{_WORD})" if re.match(_WORD, body[0]) else ""
-        end = ""
-        if re.match(_WORD, body[-1]):
-            # `C` is not in `C++` or `C#`.
-            end = f"(?!{_WORD}" + (r"|\+\+|#)" if len(body) == 1 else ")")
-        pattern = start + _BETWEEN.join(re.escape(char) for char in body) + end
-        return re.search(pattern, self._text) is not None
+        if not _WORD.match(body[-1]):
+            return True
+        # `C` is not in `C++` or `C#`.
+        following = self._text[stop : stop + 2]
+        is_other = len(body) == 1 and (following == "++" or following.startswith("#"))
+        return not (following and _WORD.match(following)) and not is_other
 
 
 def _comparable(text: str) -> str:

@@ -13,6 +13,8 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from memdb.domain.names_words import FUNCTION_WORDS, GENERIC_ACRONYMS, is_common
@@ -67,6 +69,7 @@ class Match:
     name: str
 
 
+@lru_cache(maxsize=4096)
 def match_key(name: str) -> str:
     """The spelling by which known names are found in texts: folded words joined by one space; empty without a word."""
     return " ".join(word.key for word in _words(name))
@@ -124,13 +127,17 @@ def find(
     `known` is given match keys, at most `MAX_WORDS` for a word of the text, and answers which of them exist. `starts`,
     where given, is asked first: for words, the most words of a known name that begins with each (0 or absent: none).
     """
-    words = list(_words(text))
+    words = _words(text)
     matches: list[Match] = []
     free = 0
     for begin in range(0, len(words), _BATCH):
         block = range(begin, min(begin + _BATCH, len(words)))
         reach = None if starts is None else starts({words[at].key for at in block})
-        windows = {at: keys for at in block if (keys := _windows(words, at, reach))}
+        windows = {
+            at: keys
+            for at in block
+            if (reach is None or reach.get(words[at].key)) and (keys := _windows(words, at, reach))
+        }
         there = known({key for keys in windows.values() for key in keys})
         if not there:
             continue
@@ -189,19 +196,25 @@ class _Word(NamedTuple):
     unspaced: bool
 
 
-def _words(text: str) -> Iterator[_Word]:
-    before: _Piece | None = None
-    for piece in _pieces(text):
-        if before is not None:
-            yield _Word(
-                _fold(before.text), before.start, before.stop, _joins(text, before, piece.start), before.unspaced
-            )
-        before = piece
-    if before is not None:
-        yield _Word(_fold(before.text), before.start, before.stop, False, before.unspaced)
+def _words(text: str) -> list[_Word]:
+    pieces = list(_pieces(text))
+    words = [
+        _Word(_fold(piece.text), piece.start, piece.stop, _joins(text, piece, after.start), piece.unspaced)
+        for piece, after in pairwise(pieces)
+    ]
+    if pieces:
+        last = pieces[-1]
+        words.append(_Word(_fold(last.text), last.start, last.stop, False, last.unspaced))
+    return words
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _pieces(text: str) -> Iterable[_Piece]:
+    if text.isascii():
+        return [_Piece(word.group(), *word.span(), False) for word in _WORD.finditer(text)]
+    return _all_pieces(text)
+
+
+def _all_pieces(text: str) -> Iterator[_Piece]:
     for word in _WORD.finditer(text):
         spelled, start = word.group(), word.start()
         if spelled.isascii() or not any(map(_is_unspaced, spelled)):
@@ -231,6 +244,8 @@ def _is_unspaced(letter: str) -> bool:
 
 def _joins(text: str, word: _Piece, stop: int) -> bool:
     start = word.stop
+    if stop - start == 1 and text[start] == " ":
+        return True
     if stop - start > 3:
         return False
     gap = text[start:stop]

@@ -27,7 +27,9 @@ ipsum stdin stdout stderr todo head main master name value key id idx tmp args k
 _LITERALS = frozenset(_LITERALS_WORDS.split())
 
 _PATTERN = re.compile(
-    r"(?P<url>\b[a-zA-Z][a-zA-Z0-9+.\-]{1,20}://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,2000})"
+    # Most of a text: words that can begin nothing of what follows.
+    r"(?<!\S)(?:[A-Za-z][a-z]+[,.;:!?]?\s+(?!install|add|require))+"
+    r"|(?P<url>\b[a-zA-Z][a-zA-Z0-9+.\-]{1,20}://[^\s<>\"'`|]{1,2000}|\bwww\.[^\s<>\"'`|]{1,2000})"
     r"|(?P<install>\b(?:pip3?|uv|pipx|poetry|conda|npm|yarn|pnpm|brew|apt|apt-get|dnf|yum|cargo|gem|composer)"
     r"[ ](?:install|add|require)(?:[ ]-{1,2}[\w\-]{1,40}){0,5}[ ](?P<package>@?[A-Za-z][\w./\-]{1,80}))"
     r"|(?P<mail>(?<![\w.+\-@])[A-Za-z0-9_][\w.+\-]{0,63}@[A-Za-z0-9][\w\-]{0,62}(?:\.[\w\-]{1,63}){0,8})"
@@ -61,8 +63,10 @@ def identifiers(prose: str) -> Identifiers:
     names: list[Span] = []
     taken: list[tuple[int, int]] = []
     for match in _PATTERN.finditer(prose):
-        if match.lastgroup == "word" and match.group().isalpha() and match.group()[1:].islower():
-            continue  # most words
+        if match.lastgroup is None or (
+            match.lastgroup == "word" and match.group().isalpha() and match.group()[1:].islower()
+        ):
+            continue
         span = _span(match)
         if span is not None:
             names.append(span)

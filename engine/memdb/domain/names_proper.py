@@ -109,7 +109,7 @@ def proper_names(prose: str, taken: Sequence[tuple[int, int]]) -> list[Span]:
     A word that is the first or the last one of a longer name in the same text stands for that name, and is left out.
     """
     text = read(prose, taken)
-    stressing = sum(map(_is_stressed, text.words)) >= _STRESSING
+    stressing = sum(_is_stressed(word) for word in text.words if word.case is Case.UPPER) >= _STRESSING
     spans = [span for run, following in _runs(text.words) for span in _named(run, following, text, stressing)]
     spans = [*_speakers(prose), *_titles(prose), *spans]
     parts = {part for span in spans for part in _ends(prose[span.start : span.stop])}

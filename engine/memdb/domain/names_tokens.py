@@ -96,16 +96,16 @@ def read(prose: str, taken: Sequence[tuple[int, int]]) -> Reading:
     """The words of a text that do not touch the `taken` places."""
     words = list(_words(prose, sorted(taken)))
     plain = [word for word in words if word.case is not Case.NUMBER]
-    lower = frozenset(word.folded for word in plain if word.case is Case.LOWER)
-    capital = frozenset(word.folded for word in plain if word.case is not Case.LOWER and not word.opens)
-    hits = sum(word.folded in _ENGLISH for word in plain)
-    foreign = sum(word.folded in _FOREIGN for word in plain)
-    english = hits > foreign if hits + foreign else prose.isascii()
+    low = [word.folded for word in plain if word.case is Case.LOWER]
     inner = [word for word in plain if not word.opens]
-    high = sum(word.case is not Case.LOWER for word in inner)
-    list_of_names = english and sum(word.comma for word in inner) * 4 > high
+    high = [word.folded for word in inner if word.case is not Case.LOWER]
+    lower, capital = frozenset(low), frozenset(high)
+    folded = [word.folded for word in plain]
+    hits, foreign = sum(map(_ENGLISH.__contains__, folded)), sum(map(_FOREIGN.__contains__, folded))
+    english = hits > foreign if hits + foreign else prose.isascii()
+    list_of_names = english and sum(word.comma for word in inner) * 4 > len(high)
     share = _HEADLINE_SHARE if english else _NOUN_SHARE
-    shouting = len(inner) >= _LEAST_INNER and high > share * len(inner) and not list_of_names
+    shouting = len(inner) >= _LEAST_INNER and len(high) > share * len(inner) and not list_of_names
     return Reading(words, lower, capital, english, shouting)
 
 
@@ -118,11 +118,20 @@ def _words(prose: str, taken: Sequence[tuple[int, int]]) -> Iterator[Word]:
         start, stop = match.span()
         while end <= start:
             begin, end = next(blocked)
-        if (start < end and stop > begin) or _is_dotted(prose, start, stop):
+        if (start < end and stop > begin) or (
+            (prose[stop : stop + 1] in _DOTS or prose[start - 1 : start] in _DOTS) and _is_dotted(prose, start, stop)
+        ):
+            before = stop
+            continue
+        spelled = match.group()
+        if before and start - before == 1 and prose[before] == " " and spelled.isalpha():
+            # Most words: what follows, for a word of letters alone behind a space.
+            case = Case.LOWER if spelled.islower() else _case(spelled)
+            opens = start < heading_until
+            yield Word(spelled, spelled.casefold(), start, stop, case, opens, True, False, False, False)
             before = stop
             continue
         gap = _gap(prose, before, start)
-        spelled = match.group()
         closes = possessive = False
         if not spelled.isalpha():
             spelled, closes, possessive = _trimmed(spelled)
@@ -170,6 +179,8 @@ def _trimmed(word: str) -> tuple[str, bool, bool]:
 
 
 def _case(word: str) -> Case:
+    if word[0].isupper() and word[1:].islower() and word.isalpha():
+        return Case.CAPITAL
     if word[0].isdigit():
         return Case.NUMBER
     if word.islower() or ("-" in word and word.partition("-")[0].islower()):

@@ -77,10 +77,12 @@ SURPRISE = 4.75
 SCALE = 1.25
 """Mean absolute deviations in a standard deviation, if values are normally distributed: sqrt(pi / 2)."""
 
-POOL_TEXTS, SPREAD_TEXTS = 200, 20
-"""A pool has so many candidates, as those of large stores do: what is missing is made up by unrelated texts, and some
-of them stand in every pool. Their similarities have these means and mean deviations; the vector arm's mean lies one
-deviation below the model's floor."""
+POOL_TEXTS = 200
+"""From so many candidates on, a similarity is measured against the others alone; below, for its share, as it is."""
+
+SPREAD_TEXTS = 20
+"""Unrelated texts that count as candidates as well, with these means and mean deviations of similarity; the vector
+arm's mean lies one deviation below the model's floor."""
 
 KEYWORD_MEAN = KEYWORD_DEVIATION = 0.1
 VECTOR_DEVIATION = 0.08
@@ -107,7 +109,7 @@ class Pool:
     allowed: str | None = None  # JSON: the ids that the filters let through
     nearest: float = 0.0
     floor: float = 0.0
-    is_mixed: bool = False  # whether the scores mix two arms
+    largeness: float = 0.0  # for what share the scores are measured against the other candidates
 
 
 def run(database: Database, statement: Statement) -> list[tuple[Any, ...]]:
@@ -159,6 +161,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     }
     found = words.content_words(words.query_words(query))
     floor = nearest = 0.0
+    hits: list[tuple[str, float]] = []
     left_out: list[str] = []
     if "keyword" in arms:
         terms = _terms(database, found, filtered=allowed is not None)
@@ -181,6 +184,10 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         values["entities"] = json.dumps(_named(database, query)) if has_any else "[]"
     statements.append(("recall_fusion", values))
     pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
+    largeness = 0.0
+    if values["vector_share"] == VECTOR_SHARE:
+        candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
+        largeness = min(1.0, len(candidates) / POOL_TEXTS)
     if "keyword" in arms:
         reason = f"too frequent to search for: {', '.join(left_out)}" if left_out else None
         report["keyword"] = Arm("on", sum(1 for _, by in pool.values() if "keyword" in by), reason)
@@ -188,7 +195,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         report["entity"] = Arm("on", sum(1 for _, by in pool.values() if "entity" in by))
     if values["vector_on"]:
         report["vector"] = Arm("on", sum(1 for _, by in pool.values() if "vector" in by))
-    return Pool(pool, report, statements, found, allowed, nearest, floor, values["vector_share"] == VECTOR_SHARE)
+    return Pool(pool, report, statements, found, allowed, nearest, floor, largeness)
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:

@@ -26,6 +26,9 @@ RELATION_CONFIDENCE = 0.7
 IDENTIFIER_SHARE = 0.5
 """Of a mention edge's weight where the name is an identifier: files and flags are named in passing."""
 
+GROUP = 500
+"""Entities that are looked up together: one statement for each of them costs more than the rest of the work."""
+
 ORIGINS = ("model", "rules", "names")
 """Where a mention comes from, the surest first: it decides what an entity is called."""
 
@@ -47,6 +50,15 @@ class Shape:
     name: str
     type: str | None
     origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entity before it is derived anew: its names with their standing spellings, and its row where it has one."""
+
+    key: str
+    spellings: dict[str, list[Spelling]]
+    row: tuple[int, str, str | None, str] | None
 
 
 @dataclass(slots=True)
@@ -84,8 +96,11 @@ def settle(database: Database) -> None:
     if touched:
         database.connection.execute("delete from entity_touched")
         nodes = _by_entity(database, touched)
-        for entity_key in sorted(nodes):
-            _settle_entity(database, vocabulary, entity_key, nodes[entity_key])
+        keys = sorted(nodes)
+        for begin in range(0, len(keys), GROUP):
+            group = keys[begin : begin + GROUP]
+            for found in _as_found(database, vocabulary, group):
+                _settle_entity(database, vocabulary, found, nodes[found.key])
     stated = database.rows("select subject_key, predicate, object_key from statement_touched")
     edges = {(resolve(database, a), predicate, resolve(database, b)) for a, predicate, b in stated}
     if stated:
@@ -111,12 +126,19 @@ def names_of(database: Database, entity_key: str) -> list[str]:
 def _by_entity(database: Database, touched: list[tuple[str, int]]) -> dict[str, set[int]]:
     """The touched texts of each entity; where an alias changed, both its old and its new one are concerned, whole."""
     nodes: dict[str, set[int]] = defaultdict(set)
+    for name_key in dict.fromkeys(name_key for name_key, node in touched if node == ALL):
+        before = resolve(database, name_key)
+        _settle_alias(database, name_key)
+        nodes[before].add(ALL)
+    names = list(dict.fromkeys(name_key for name_key, _ in touched))
+    meant = dict(
+        database.rows(
+            "select name_key, entity_key from json_each(?) cross join entity_alias on name_key = value",
+            (json.dumps(names, ensure_ascii=False),),
+        )
+    )
     for name_key, node in touched:
-        if node == ALL:
-            before = resolve(database, name_key)
-            _settle_alias(database, name_key)
-            nodes[before].add(ALL)
-        nodes[resolve(database, name_key)].add(node)
+        nodes[meant.get(name_key, name_key)].add(node)
     return nodes
 
 
@@ -138,19 +160,50 @@ def _settle_alias(database: Database, name_key: str) -> None:
         database.connection.execute("delete from entity_alias where name_key = ?", (name_key,))
 
 
-def _settle_entity(database: Database, vocabulary: Vocabulary, entity_key: str, touched: set[int]) -> None:
+def _as_found(database: Database, vocabulary: Vocabulary, keys: list[str]) -> list[Found]:
+    """Some entities with what `names_of` gives, in the order of their keys."""
+    given = (json.dumps(keys, ensure_ascii=False),)
+    others = set()
+    names: dict[str, set[str]] = {key: {key} for key in keys}
+    for key, name_key in database.rows(
+        "select entity_key, name_key from json_each(?) cross join entity_alias on entity_key = value", given
+    ):
+        names[key].add(name_key)
+    for (key,) in database.rows("select name_key from json_each(?) cross join entity_alias on name_key = value", given):
+        others.add(key)
+    for key in others:
+        names[key].discard(key)
+    spellings: dict[str, list[Spelling]] = defaultdict(list)
+    for name_key, *row, refused in database.rows(
+        "select name_key, origin, source, name, spelling.type, uses, refused from json_each(?)"
+        " cross join spelling on name_key = value",
+        (json.dumps(sorted(set().union(*names.values())), ensure_ascii=False),),
+    ):
+        if stands(vocabulary.types, row[3], refused):
+            spellings[name_key].append(Spelling(*row))
+    rows = {
+        key: (int(entity), name, type_, origin)
+        for key, entity, name, type_, origin in database.rows(
+            "select name_key, entity.id, name, entity.type, origin from json_each(?)"
+            " cross join entity on name_key = value",
+            given,
+        )
+    }
+    return [Found(key, {name: spellings[name] for name in sorted(names[key])}, rows.get(key)) for key in keys]
+
+
+def _settle_entity(database: Database, vocabulary: Vocabulary, found: Found, touched: set[int]) -> None:
     run = database.connection.execute
-    names = names_of(database, entity_key)
-    spellings = {name: _spellings(database, vocabulary, name) for name in names}
-    wanted = _shape(database, [spelling for found in spellings.values() for spelling in found], names)
-    row = database.rows("select id, name, type, origin from entity where name_key = ?", (entity_key,))
+    entity_key, spellings, row = found.key, found.spellings, found.row
+    names = list(spellings)
+    wanted = _shape(database, [spelling for some in spellings.values() for spelling in some], names)
     if wanted is None:
         if row:
             # Its edges and known names go with it.
-            run("delete from node where id = ?", (row[0][0],))
+            run("delete from node where id = ?", (row[0],))
         return
     if row:
-        entity, current = int(row[0][0]), Shape(*row[0][1:])
+        entity, current = row[0], Shape(*row[1:])
     else:
         run("insert into node (kind, key, label) values ('entity', ?, ?)", (f"entity:{entity_key}", wanted.name))
         entity, current, touched = database.connection.last_insert_rowid(), None, {ALL}
@@ -163,15 +216,9 @@ def _settle_entity(database: Database, vocabulary: Vocabulary, entity_key: str, 
             (entity, entity_key, wanted.name, wanted.type, wanted.origin),
         )
         run("update node set label = ? where id = ? and label <> ?", (wanted.name, entity, wanted.name))
-    _settle_known(database, entity, entity_key, spellings)
-    _settle_mentions(database, vocabulary, entity, names, touched)
-
-
-def _spellings(database: Database, vocabulary: Vocabulary, name_key: str) -> list[Spelling]:
-    rows = database.rows(
-        "select origin, source, name, type, uses, refused from spelling where name_key = ?", (name_key,)
-    )
-    return [Spelling(*row) for *row, refused in rows if stands(vocabulary.types, row[3], refused)]
+    is_new = row is None
+    _settle_known(database, entity, found, is_new=is_new)
+    _settle_mentions(database, vocabulary, entity, names, touched, is_new=is_new)
 
 
 def _shape(database: Database, spellings: list[Spelling], names: list[str]) -> Shape | None:
@@ -234,21 +281,24 @@ def _touch_statements(database: Database, entity: int, names: list[str]) -> None
     )
 
 
-def _settle_known(database: Database, entity: int, entity_key: str, spellings: dict[str, list[Spelling]]) -> None:
+def _settle_known(database: Database, entity: int, found: Found, *, is_new: bool) -> None:
     """What texts or a model call an entity is looked for in all texts; the names that the store has are already."""
     wanted: dict[tuple[str, str], str] = {}
-    for name_key, found in spellings.items():
-        said = [spelling for spelling in found if spelling.origin != "names"]
+    for name_key, spellings in found.spellings.items():
+        said = [spelling for spelling in spellings if spelling.origin != "names"]
         if said:
             name = _most(said, lambda spelling: spelling.name)
             if gazetteer.is_matchable(name):
                 wanted[gazetteer.match_key(name), name_key] = name
-    have = {
-        (match_key, name_key): name
-        for match_key, name_key, name in database.rows(
+    # What is new has no rows yet, and most entities are.
+    rows = (
+        []
+        if is_new
+        else database.rows(
             "select match_key, name_key, name from known_name where node_id = ? and source = 'entity'", (entity,)
         )
-    }
+    )
+    have = {(match_key, name_key): name for match_key, name_key, name in rows}
     # Another spelling can be another rule of upper and lower case: the name is looked for anew.
     for match_key, name_key in sorted(key for key, name in have.items() if wanted.get(key) != name):
         database.connection.execute(
@@ -260,12 +310,12 @@ def _settle_known(database: Database, entity: int, entity_key: str, spellings: d
             database.connection.execute(
                 "insert into known_name (match_key, name_key, entity_key, source, node_id, name)"
                 " values (?, ?, ?, 'entity', ?, ?)",
-                (match_key, name_key, entity_key, entity, name),
+                (match_key, name_key, found.key, entity, name),
             )
 
 
 def _settle_mentions(
-    database: Database, vocabulary: Vocabulary, entity: int, names: list[str], touched: set[int]
+    database: Database, vocabulary: Vocabulary, entity: int, names: list[str], touched: set[int], *, is_new: bool
 ) -> None:
     """Make the mention edges of the touched texts, or of all, those that have standing evidence."""
     whole = ALL in touched
@@ -284,20 +334,24 @@ def _settle_mentions(
         if stands(vocabulary.types, type_, refused):
             kind = "about" if about else "mentions"
             weight = EDGE_WEIGHTS[kind] * (IDENTIFIER_SHARE if source == "identifier" and not about else 1)
-            new[node] = max(new.get(node, (kind, weight)), (kind, weight), key=lambda edge: (edge[0] == "about", edge[1]))
+            new[node] = max(
+                new.get(node, (kind, weight)), (kind, weight), key=lambda edge: (edge[0] == "about", edge[1])
+            )
     wanted = {(node, *edge) for node, edge in new.items()}
-    old = set(
-        database.rows(
-            "select src, kind, weight from edge where dst = ?1 and kind in ('mentions', 'about') and ?2 is null"
-            " union all select src, kind, weight from json_each(?2) as text"
-            " cross join edge on edge.src = text.value and edge.dst = ?1 and edge.kind in ('mentions', 'about')",
-            (entity, given),
+    old: set[tuple[int, str, float]] = set()
+    if not is_new:
+        old.update(
+            database.rows(
+                "select src, kind, weight from edge where dst = ?1 and kind in ('mentions', 'about') and ?2 is null"
+                " union all select src, kind, weight from json_each(?2) as text"
+                " cross join edge on edge.src = text.value and edge.dst = ?1 and edge.kind in ('mentions', 'about')",
+                (entity, given),
+            )
         )
-    )
-    database.connection.executemany(
-        "delete from edge where src = ? and dst = ? and kind = ?",
-        [(src, entity, kind) for src, kind, _ in sorted(old - wanted)],
-    )
+        database.connection.executemany(
+            "delete from edge where src = ? and dst = ? and kind = ?",
+            [(src, entity, kind) for src, kind, _ in sorted(old - wanted)],
+        )
     database.connection.executemany(
         "insert into edge (src, dst, kind, weight) values (?, ?, ?, ?)",
         [(src, entity, kind, weight) for src, kind, weight in sorted(wanted - old)],

@@ -58,7 +58,8 @@ def forget(context: Context, written: str) -> Forgotten:
                 (key, key),
             )
             connection.execute("delete from memory_version where memory_key = ?", (key,))
-            connection.execute("delete from run_event where node = ?", (key,))
+            # Under an earlier id of it as well: what a run says of texts that are not there any more goes.
+            connection.execute("delete from run_event where node = ? or node not in (select key from node)", (key,))
             context.append(history.forget_record(key))
             if path is not None:
                 rekeyed = indexing.apply(database, [], [path], {})

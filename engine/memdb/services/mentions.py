@@ -205,7 +205,7 @@ def latest_output(database: Database, text_sha256: str) -> tuple[str, dict[str, 
 
 
 def _input_digest(text: Text, output: tuple[str, Any, Any] | None, single_letters: Collection[str]) -> str:
-    parts = [VERSION, text.text_sha256, text.subjects, output[0] if output else "", sorted(single_letters)]
+    parts = [VERSION, text.text_sha256, text.subjects, *((output[0], sorted(single_letters)) if output else ())]
     return sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
 
@@ -254,12 +254,14 @@ def _own_names(text: Text, found: Evidence) -> None:
         if not key or len(name.split()) > SUBJECT_WORDS:
             continue
         found.mentions.setdefault(key, (key, "names", "subject", name, None, "", place, 0, 1))
-        if not gazetteer.is_matchable(name):
-            continue
         is_alias = text.kind == "memory" and place > 0
+        is_matchable = gazetteer.is_matchable(name)
+        if not is_matchable and not is_alias:
+            continue
         source = "alias" if is_alias else "memory" if text.kind == "memory" else "title"
         entity_key = name_key(text.subjects[0]) if is_alias else key
-        found.known.add((gazetteer.match_key(name), key, entity_key, source, name))
+        # A short alias is one where a text is said to mention it, but is not looked for: no text has an empty name.
+        found.known.add((gazetteer.match_key(name) if is_matchable else "", key, entity_key, source, name))
 
 
 def _write_evidence(database: Database, text: Text, found: Evidence) -> None:

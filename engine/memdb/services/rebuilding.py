@@ -9,7 +9,7 @@ import apsw
 
 from memdb.base import files
 from memdb.base.place import Place
-from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database
+from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database, page_size_of
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
 from memdb.services import checking, document_rows, scrubbing, sync
 from memdb.services.context import Context, Progress, silent
@@ -50,7 +50,8 @@ def rebuild(
     with files.writer(place):
         _rescue(aside, place)
         remove(aside)
-        fresh = Database(aside)
+        # SQLite copies a database only over one of the same page size.
+        fresh = Database(aside, page_size=page_size_of(place.database))
         context.use(fresh)
         try:
             salvaged = _salvage(place.database, fresh) if place.database.exists() else 0

@@ -44,8 +44,7 @@ HUB_POOL = 100
 
 CONFIDENT, CONFIDENT_ALONE = 0.1, 0.6
 """From this score on a seed walks with all of it, below with its square over this: it keeps the neighbours of weak
-seeds from crowding out what has some of the question's words. Where one arm alone is on, scores are its similarities,
-of which more are high."""
+seeds from crowding out what has some of the question's words. Where scores are similarities, more of them are high."""
 
 WALK_FLOOR = 0.01
 """A path whose score falls below this is not followed: it could not come near any answer."""
@@ -136,6 +135,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
     if limit < 1 or hops < 0:
         raise UsageError(f"The limit must be 1 or more and the hops 0 or more, not {limit} and {hops}.")
     step = EDGE_WEIGHTS["supersedes"] * DECAY
+    confident = CONFIDENT_ALONE + pool.largeness * (CONFIDENT - CONFIDENT_ALONE)
     values = {
         "pool": json.dumps([(key, score) for key, (score, _) in pool.found.items()]),
         "allowed": pool.allowed,
@@ -146,9 +146,9 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
         "hub_pool": max(HUB_POOL, seeds),
         "walk_floor": WALK_FLOOR,
         "add_evidence": int(paths == "evidence"),
-        "passes_about": 1 / DECAY if paths == "evidence" else 1.0,
+        "passes_about": 1 + pool.largeness * (1 / DECAY - 1) if paths == "evidence" else 1.0,
         # Seeds that the caller gave are as sure as he says.
-        "confident": 1e-12 if paths == "best" else CONFIDENT if pool.is_mixed else CONFIDENT_ALONE,
+        "confident": confident if paths == "evidence" else 1e-12,
         "walk_rows": WALK_ROWS if hops <= HOPS else DEEP_WALK_ROWS,
         "succession_limit": SUCCESSION_LIMIT,
         "supersession_steps": json.dumps([step**distance for distance in range(SUCCESSION_LIMIT + 1)]),

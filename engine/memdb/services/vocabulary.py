@@ -321,6 +321,7 @@ def _touch(database: Database, key: Key, old: Row | None, new: Row | None) -> No
     if changed(SINGLE_LETTERS):
         # Which of a model's names are too short is decided when its answer is read.
         run(
-            "insert or replace into extract_waiting"
-            " select id, 'read' from memory union all select id, 'read' from chunk"
+            "insert or replace into extract_waiting select id, 'read' from"
+            " (select id, text_sha256 from memory union all select id, text_sha256 from chunk) as text"
+            " where exists (select 1 from extraction where extraction.text_sha256 = text.text_sha256)"
         )
