@@ -108,13 +108,18 @@ create table known_name (
 ) strict, without rowid;
 create index known_name_node on known_name (node_id);
 create index known_name_name on known_name (name_key);
+-- What is called by a name itself takes the name from those that have it as an alias.
 create trigger known_name_inserted after insert on known_name begin
     insert into known_name_changed values (new.match_key) on conflict do nothing;
-    insert into entity_touched select new.name_key, 0 where new.source = 'alias' on conflict do nothing;
+    insert into entity_touched
+        select distinct name_key, 0 from known_name where name_key = new.name_key and source = 'alias' on conflict do nothing;
 end;
 create trigger known_name_deleted after delete on known_name begin
     insert into known_name_changed values (old.match_key) on conflict do nothing;
-    insert into entity_touched select old.name_key, 0 where old.source = 'alias' on conflict do nothing;
+    insert into entity_touched
+        select old.name_key, 0
+        where old.source = 'alias' or exists (select 1 from known_name where name_key = old.name_key and source = 'alias')
+        on conflict do nothing;
 end;
 
 -- A text mentions a name: the evidence of every mention edge.

@@ -135,7 +135,7 @@ def path(hops: Sequence[Hop]) -> list[Part]:
     parts: list[Part] = []
     for hop in hops:
         if hop.edge is not None:
-            parts.append((f"  --{hop.edge} {round(hop.weight, 2):g}-->  ", "dim"))
+            parts.append((f"  --{hop.edge} {round(hop.weight or 0, 2):g}-->  ", "dim"))
         parts.append((screen.cell(hop.node), "cyan"))
         parts.append((f" {hop.score:.3f}", ""))
     return parts

@@ -241,7 +241,9 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="memdb-quality-") as temporary:
         for suite in suites:
             if not (folder_of(suite) / CORPUS).is_file():
-                sys.stderr.write(f"{suite}: passed over, there is no {folder_of(suite) / CORPUS} (set MEMDB_BENCH_DATA)\n")
+                sys.stderr.write(
+                    f"{suite}: passed over, there is no {folder_of(suite) / CORPUS} (set MEMDB_BENCH_DATA)\n"
+                )
                 continue
             found = measure(suite, given.keep or Path(temporary), sys.stderr.write)
             table = combined(found)

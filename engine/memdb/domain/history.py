@@ -186,22 +186,29 @@ def key_digest(key: str) -> str:
 def is_whole(record: Record) -> bool:
     """Whether a record of one of KINDS has what its kind needs; others are passed over."""
     kind = record["kind"]
-    if kind == "version":
-        return isinstance(record.get("id"), str) and isinstance(record.get("sha256"), str)
+    if not all(isinstance(record.get(name), str) for name in TEXTS.get(kind, ())):
+        return False
     if kind == "rename":
         moves = record.get("moves")
         return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
-    if kind == "forget":
-        return isinstance(record.get("id_sha256"), str)
-    if kind in ("add", "remove", "snapshot"):
-        return isinstance(record.get("path"), str) and (kind != "snapshot" or _is_whole_snapshot(record))
+    if kind == "clusters":
+        return isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
+    if kind == "snapshot":
+        return _is_whole_snapshot(record)
     if kind == "extraction":
-        texts = (record.get(name) for name in ("id", "text_sha256", "prompt_sha256", "model"))
-        return all(isinstance(text, str) for text in texts) and isinstance(record.get("output"), dict)
-    if kind == "vocabulary":
-        texts = (record.get(name) for name in ("action", "name"))
-        return all(isinstance(text, str) for text in texts) and record.get("list") in ("type", "predicate")
-    return kind == "clusters" and isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
+        return isinstance(record.get("output"), dict)
+    return kind != "vocabulary" or record.get("list") in ("type", "predicate")
+
+
+TEXTS = {
+    "version": ("id", "sha256"),
+    "forget": ("id_sha256",),
+    "add": ("path",),
+    "remove": ("path",),
+    "extraction": ("id", "text_sha256", "prompt_sha256", "model"),
+    "vocabulary": ("action", "name"),
+}
+"""What a record of each kind has to have as text."""
 
 
 def _is_whole_snapshot(record: Record) -> bool:

@@ -1,7 +1,7 @@
 """The vocabulary as people decided it: the system's entries, what was added, changed, disabled, and what nobody wants.
 
-Each decision is a journal record. One that does not apply (any more) changes nothing, so that two machines which decided
-apart come to the same registry once their journals meet.
+Each decision is a journal record. One that does not apply (any more) changes nothing, so that two machines which
+decided apart come to the same registry once their journals meet.
 """
 
 from __future__ import annotations

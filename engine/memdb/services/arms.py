@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from memdb.base import resources, words
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.errors import ModelUnavailable, UsageError
-from memdb.services import vectors
+from memdb.services import naming, vectors
 from memdb.services.answers import Arm, Filters, Found
 from memdb.services.context import Context
 
@@ -181,7 +181,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     if "entity" in arms:
         has_any = database.value("select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
-        values["entities"] = json.dumps(_named(database, query)) if has_any else "[]"
+        values["entities"] = json.dumps(naming.named(database, query)) if has_any else "[]"
     statements.append(("recall_fusion", values))
     pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
     largeness = 0.0
@@ -209,29 +209,6 @@ def _found(row: tuple[Any, ...]) -> dict[str, Found]:
     if entity_place is not None:
         by["entity"] = Found(entity_place, entity_similarity)
     return by
-
-
-def _named(database: Database, query: str) -> list[int]:
-    """The entities that a question names, by any name that is known of them."""
-    from memdb.domain import gazetteer  # noqa: PLC0415
-
-    def known(keys: Collection[str]) -> Collection[str]:
-        rows = database.rows(
-            "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value",
-            (json.dumps(sorted(keys), ensure_ascii=False),),
-        )
-        return {key for (key,) in rows}
-
-    found: set[int] = set()
-    for match in gazetteer.find(query[: words.QUERY_CAP], known):
-        for entity, name in database.rows(
-            "select entity.id, known_name.name from known_name left join entity_alias using (name_key)"
-            " join entity on entity.name_key = coalesce(entity_alias.entity_key, known_name.name_key) where match_key = ?",
-            (match.key,),
-        ):
-            if gazetteer.agrees(name, match.name):
-                found.add(entity)
-    return sorted(found)
 
 
 def _allowed(database: Database, filters: Filters) -> str | None:

@@ -104,13 +104,13 @@ def refresh(
                 " select id, 'read' from memory union all select id, 'read' from chunk"
             )
             database.set_meta("names_version", VERSION)
-    read = _each_batch(context, "read", _read_batch, wait, limit, progress)
+    read = _each_batch(context, "read", _read_batch, wait=wait, limit=limit, progress=progress)
     left = None if limit is None else limit - read
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
         if left is None or left > 0:
             _queue_changed(database)
-    read += _each_batch(context, "match", _Matching(database), wait, left, progress)
+    read += _each_batch(context, "match", _Matching(database), wait=wait, limit=left, progress=progress)
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
     return read
@@ -120,7 +120,7 @@ Step = Callable[[Context, list[Text]], Callable[[], None]]
 """Reads some texts and returns what writes the result."""
 
 
-def _each_batch(context: Context, stage: str, step: Step, wait: float, limit: int | None, progress: Progress) -> int:
+def _each_batch(context: Context, stage: str, step: Step, *, wait: float, limit: int | None, progress: Progress) -> int:
     database = context.database
     total = int(database.value("select count(*) from extract_waiting where stage = ?", (stage,)))
     total = total if limit is None else min(total, max(limit, 0))
@@ -275,12 +275,17 @@ def _write_evidence(database: Database, text: Text, found: Evidence) -> None:
         database,
         "statement",
         node,
-        ("subject_key", "predicate", "object_key"),
-        ("origin", "confidence", "at", "refused"),
         found.statements,
+        keys=("subject_key", "predicate", "object_key"),
+        values=("origin", "confidence", "at", "refused"),
     )
     _write_rows(
-        database, "proposal_evidence", node, ("kind", "name_key"), ("name", "description", "at"), found.proposals
+        database,
+        "proposal_evidence",
+        node,
+        found.proposals,
+        keys=("kind", "name_key"),
+        values=("name", "description", "at"),
     )
     known = set(
         database.rows("select match_key, name_key, entity_key, source, name from known_name where node_id = ?", (node,))
@@ -315,10 +320,12 @@ def _write_rows(
     database: Database,
     table: str,
     node: int,
+    new: dict[Any, tuple[Any, ...]],
+    *,
     keys: tuple[str, ...],
     values: tuple[str, ...],
-    new: dict[Any, tuple[Any, ...]],
 ) -> None:
+    """Make a text's rows of a table those that it should have, each given as its key columns and its value columns."""
     columns = ", ".join((*keys, *values))
     old = {
         row[: len(keys)]: row[len(keys) :]

@@ -1,0 +1,70 @@
+"""Which entities does a question name? By any name that is known of them, or by one that is spelled nearly so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+
+from memdb.base import words
+from memdb.base.storage import Database
+from memdb.domain import gazetteer
+
+CLOSE_LETTERS = 6
+"""Shorter words are one letter from too many others."""
+
+CLOSE_RATIO = 0.88
+"""Of difflib's likeness: one letter more, less or other in eight, or two neighbours that changed places."""
+
+CLOSE_WORDS = 12
+"""Words of a question that are looked for nearly so: it names few things, and a pasted page is no question."""
+
+CLOSE_CANDIDATES = 200
+"""Known names that are compared with each: those that begin with the same two letters and are about as long."""
+
+
+def named(database: Database, query: str) -> list[int]:
+    """The ids of the entities that a question names, sorted. Upper and lower case say nothing in a question."""
+    text = query[: words.QUERY_CAP]
+    matches = gazetteer.find(text, lambda keys: _known(database, keys))
+    found = {entity for match in matches for entity in _entities(database, match.key)}
+    if not found:
+        found = {entity for key in _nearly(database, text) for entity in _entities(database, key)}
+    return sorted(found)
+
+
+def _known(database: Database, keys: Collection[str]) -> Collection[str]:
+    rows = database.rows(
+        "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value",
+        (json.dumps(sorted(keys), ensure_ascii=False),),
+    )
+    return {key for (key,) in rows}
+
+
+def _entities(database: Database, match_key: str) -> list[int]:
+    rows = database.rows(
+        "select distinct entity.id from known_name left join entity_alias using (name_key)"
+        " join entity on entity.name_key = coalesce(entity_alias.entity_key, known_name.name_key) where match_key = ?",
+        (match_key,),
+    )
+    return [entity for (entity,) in rows]
+
+
+def _nearly(database: Database, text: str) -> Iterator[str]:
+    """Known names that a word or two words of the text nearly are."""
+    from difflib import get_close_matches  # noqa: PLC0415 (seldom used)
+    from itertools import pairwise  # noqa: PLC0415
+
+    asked = gazetteer.match_key(text).split(" ")[:CLOSE_WORDS]
+    pairs = [f"{first} {second}" for first, second in pairwise(asked)]
+    for window in [*pairs, *asked]:
+        if len(window) < CLOSE_LETTERS:
+            continue
+        candidates = [
+            key
+            for (key,) in database.rows(
+                "select distinct match_key from known_name where match_key >= ?1 and match_key < ?1 || char(1114111)"
+                " and length(match_key) between ?2 - 2 and ?2 + 2 order by match_key limit ?3",
+                (window[:2], len(window), CLOSE_CANDIDATES),
+            )
+        ]
+        yield from get_close_matches(window, candidates, n=1, cutoff=CLOSE_RATIO)
