@@ -52,6 +52,8 @@ NO_DOCUMENTS = {
     "behind": 0,
     "failed": [],
     "skipped": [],
+    "memories": 0,
+    "notes": [],
 }
 
 

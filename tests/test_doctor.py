@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from memdb.base.embedding import Embedder
@@ -65,8 +66,11 @@ def test_a_sound_store(store: Store) -> None:
 )
 def test_rows_that_belong_to_nothing_or_are_missing(store: Store, damage: str, check: str) -> None:
     with store:
-        store._context.database.connection.pragma("foreign_keys", False)
-        store._context.database.connection.execute(damage)
+        # By another program: the store's own connection holds parts of the keyword index in memory.
+        other = apsw.Connection(str(store.place.database))
+        other.pragma("foreign_keys", False)
+        other.execute(damage)
+        other.close()
         assert bad(store)[check] == "error"
         finding = next(finding for finding in store.doctor() if finding.check == check)
         assert "memdb rebuild" in (finding.hint or "")

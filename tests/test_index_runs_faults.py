@@ -220,6 +220,9 @@ def test_without_prices_the_cost_is_not_known(make_store: MakeStore) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="there, a process cannot send itself Ctrl-C")
 def test_ctrl_c_keeps_what_was_answered(make_store: MakeStore) -> None:
+    # A shell starts what runs in the background with Ctrl-C switched off.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def answer(request: Request) -> Reply:
         if "berth 2." in request.text:
             os.kill(os.getpid(), signal.SIGINT)
@@ -228,8 +231,11 @@ def test_ctrl_c_keeps_what_was_answered(make_store: MakeStore) -> None:
 
     with LlmServer(answer=answer) as server:
         indexed = Indexed(make_store(dict(notes(5))), server)
-        with pytest.raises(KeyboardInterrupt):
-            indexed.index()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                indexed.index()
+        finally:
+            signal.signal(signal.SIGINT, before)
         (run,) = indexed.store.runs()
         assert (run.state, run.message, run.done) == ("stopped", "interrupted", 2)
         assert rows(indexed.store, "select * from claim") == []

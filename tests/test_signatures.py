@@ -131,24 +131,42 @@ def test_a_store_of_an_earlier_memdb_gets_its_signatures(
         live = store.digest()
         with database.write() as connection:
             connection.execute("drop table signature")
+            connection.execute("drop table vec_waiting")
             connection.execute("delete from migration where name = '0006_signatures'")
-            connection.execute(
-                "create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[512])"
-            )
-            connection.execute(
-                "insert into vec_passage select passage.id, vec_quantize_binary(vector)"
-                " from passage join embedding using (model, text_sha256)"
-            )
+            connection.execute("delete from vec_passage where passage_id = 1")
     with monkeypatch.context() as patch:
         if not has_extension:
             patch.setattr("memdb.base.storage.find_spec", lambda name: None)
         with Store.init(root, embedder=FakeEmbedder()) as store:
             store.sync()
             assert count(store, "signature") == count(store, "passage") == 2
-            assert store._context.database.connection.table_exists(None, "vec_passage") is not has_extension
+            assert count(store, "vec_passage_rowids") == (2 if has_extension else 1)
             assert store.digest() == live
     with Store.init(root, embedder=FakeEmbedder()) as store:
         store.sync()
-        assert not store._context.database.connection.table_exists(None, "vec_passage")
+        assert count(store, "vec_passage_rowids") == 2
         assert store._context.database.meta("vec_stale") is None
         assert store.recall("where is the rake", arms=("vector",)).hits[0].id == "user/rake"
+
+
+def test_the_virtual_table_has_the_same_bits(root: Path) -> None:
+    with Store.init(root, embedder=FakeEmbedder()) as store:
+        database = store._context.database
+
+        def differences() -> list[tuple[object, ...]]:
+            return database.rows(
+                "select * from (select passage_id, bits from signature union all select passage_id, signature"
+                " from vec_passage) group by 1, 2 having count(*) <> 2"
+            )
+
+        store.sync()
+        assert (count(store, "vec_passage_rowids"), differences()) == (2, [])
+        store.save("user/rake", "The rake is in the cellar now.")
+        store.sync()
+        assert (count(store, "vec_passage_rowids"), differences()) == (2, [])
+        [(passage, bits)] = database.rows("select passage_id, bits from signature order by passage_id limit 1")
+        asked = "select passage_id from vec_passage where signature match vec_bit(?) and k = 1"
+        assert database.rows(asked, (bits,)) == [(passage,)]
+        store.forget("user/rake")
+        assert (count(store, "vec_passage_rowids"), differences()) == (1, [])
+        assert count(store, "vec_waiting") == 0

@@ -132,11 +132,11 @@ def find(
     free = 0
     for begin in range(0, len(words), _BATCH):
         block = range(begin, min(begin + _BATCH, len(words)))
-        reach = None if starts is None else starts({words[at].key for at in block})
+        reach = None if starts is None else starts({words[at].first for at in block})
         windows = {
             at: keys
             for at in block
-            if (reach is None or reach.get(words[at].key)) and (keys := _windows(words, at, reach))
+            if (reach is None or reach.get(words[at].first)) and (keys := _windows(words, at, reach))
         }
         there = known({key for keys in windows.values() for key in keys})
         if not there:
@@ -194,6 +194,11 @@ class _Word(NamedTuple):
     stop: int
     joins_next: bool
     unspaced: bool
+
+    @property
+    def first(self) -> str:
+        """What its key begins with: one sign can be several words, as a half is."""
+        return self.key.partition(" ")[0]
 
 
 def _words(text: str) -> list[_Word]:
@@ -260,7 +265,7 @@ def _windows(words: list[_Word], at: int, reach: Mapping[str, int] | None) -> li
     first = words[at]
     limit = MAX_UNSPACED if first.unspaced else MAX_WORDS
     if reach is not None:
-        limit = min(limit, reach.get(first.key, 0))
+        limit = min(limit, reach.get(first.first, 0))
     keys: list[str] = []
     key = first.key
     while len(keys) < limit:

@@ -43,6 +43,7 @@ def scrub(context: Context) -> bool:
         # FTS5 keeps deleted words in its segments until they are merged.
         connection.execute("insert into fts (fts) values ('optimize')")
     vectors.repair_index(database)
+    vectors.mirror_index(database)
     try:
         with database.patience(WAIT):
             database.connection.execute("vacuum")

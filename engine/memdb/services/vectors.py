@@ -105,9 +105,15 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     No transaction is open while the model works. Interrupted, it goes on where it was.
     Raises ModelUnavailable where there is no model or it fails.
     """
+    repair_index(context.database)
+    embedded = _embed_waiting(context, limit, progress)
+    mirror_index(context.database)
+    return embedded
+
+
+def _embed_waiting(context: Context, limit: int | None, progress: Progress) -> int:
     database, embedder = context.database, context.embedder
     identity = embedder.status.identity or ""
-    repair_index(database)
     state = _state(database, identity)
     if _nothing_waits.get(database) == state:
         return 0
@@ -218,6 +224,10 @@ def _prepare(database: Database, identity: str) -> None:
     if database.meta("model") == identity:
         return
     with database.write() as connection:
+        if database.vector_reason is None:
+            connection.execute("drop table if exists vec_passage")
+        else:
+            database.set_meta("vec_stale", "1")
         connection.execute("delete from passage where model <> ?", (identity,))
         connection.execute("delete from embedded where model <> ?", (identity,))
         database.set_meta("model", identity)
@@ -226,7 +236,7 @@ def _prepare(database: Database, identity: str) -> None:
 
 
 def repair_index(database: Database) -> None:
-    """Make the signatures that a store of an earlier memdb lacks, and drop the vec0 table that it had."""
+    """Make the signatures that are missing, and drop the virtual table, which `mirror_index` makes anew."""
     if database.read_only or database.meta("vec_stale") is None:
         return
     with database.write() as connection:
@@ -240,6 +250,29 @@ def repair_index(database: Database) -> None:
                 return  # only sqlite-vec can drop its tables: a process that has it does
             connection.execute("drop table vec_passage")
         database.set_meta("vec_stale", None)
+
+
+def mirror_index(database: Database) -> None:
+    """Bring sqlite-vec's virtual table up to the signatures: for whoever asks the file by `match`, in any program."""
+    dims = database.meta("dims")
+    if database.read_only or database.vector_reason is not None or dims is None:
+        return
+    exists = database.connection.table_exists(None, "vec_passage")
+    if exists and database.value("select 1 from vec_waiting limit 1") is None:
+        return
+    with database.write() as connection:
+        changed = "where passage_id in (select passage_id from vec_waiting)"
+        if exists:
+            connection.execute(f"delete from vec_passage {changed}")
+        else:
+            changed = ""
+            connection.execute(
+                f"create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[{int(dims)}])"
+            )
+        connection.execute(
+            f"insert into vec_passage (passage_id, signature) select passage_id, vec_bit(bits) from signature {changed}"
+        )
+        connection.execute("delete from vec_waiting")
 
 
 def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
