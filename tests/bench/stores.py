@@ -34,11 +34,12 @@ LEAST_QUESTIONS = 20
 LEAST_SAVES = 9
 
 ORDINARY_TABLES = """select name, ncol from pragma_table_list
-where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name"""
+where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name not like 'vec_passage%' order by name"""
 
 STATEMENTS = f"""select sql from sqlite_schema
 where sql is not null and (
-    type = 'index' or sql like 'create virtual table%' or name in (select name from ({ORDINARY_TABLES})))
+    type = 'index' and tbl_name not like 'vec_passage%' or sql like 'create virtual table%using fts5%'
+    or name in (select name from ({ORDINARY_TABLES})))
 order by type = 'index'"""
 """What makes the tables, then the indexes."""
 

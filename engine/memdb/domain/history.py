@@ -195,9 +195,9 @@ def is_whole(record: Record) -> bool:
         return isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
     if kind == "snapshot":
         return _is_whole_snapshot(record)
-    if kind == "extraction":
-        return isinstance(record.get("output"), dict)
-    return kind != "vocabulary" or record.get("list") in ("type", "predicate")
+    if kind == "vocabulary":
+        return record.get("list") in ("type", "predicate")
+    return kind in TEXTS and (kind != "extraction" or isinstance(record.get("output"), dict))
 
 
 TEXTS = {
