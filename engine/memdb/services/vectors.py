@@ -267,7 +267,8 @@ def mirror_index(database: Database) -> None:
         else:
             changed = ""
             connection.execute(
-                f"create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[{int(dims)}])"
+                "create virtual table vec_passage using vec0"
+                f" (passage_id integer primary key, signature bit[{int(dims)}])"
             )
         connection.execute(
             f"insert into vec_passage (passage_id, signature) select passage_id, vec_bit(bits) from signature {changed}"
