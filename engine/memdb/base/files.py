@@ -252,6 +252,7 @@ def write_whole(target: Path, data: bytes) -> None:
                 os.chmod(temporary, mode)  # noqa: PTH101
             os.replace(temporary, final)  # noqa: PTH105
         except BaseException:
+            # Whatever it was, Ctrl-C too, goes on; only the half-written file does not stay.
             Path(temporary).unlink(missing_ok=True)
             raise
         sync_folder(final.parent)

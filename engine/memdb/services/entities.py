@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -80,13 +80,6 @@ class Vocabulary:
 def stands(states: dict[str, str], key: str | None, refused: int) -> bool:
     """Whether a type or predicate lets its evidence stand: known, and not disabled when and since it was given."""
     return not key or (key in states and (not refused or states[key] == "active"))
-
-
-def touch(database: Database, name_keys: Iterable[str]) -> None:
-    """Have entities derived anew, with all their edges, at the next `settle`."""
-    database.connection.executemany(
-        "insert or ignore into entity_touched values (?, 0)", [(key,) for key in dict.fromkeys(name_keys)]
-    )
 
 
 def settle(database: Database) -> None:

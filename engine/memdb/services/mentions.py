@@ -443,6 +443,3 @@ class _Matching:
 
 def _matched_text(text: Text) -> str:
     return f"{text.above}\n{text.body}" if text.kind == "chunk" else text.body
-
-
-__all__ = ["entities", "is_behind", "refresh", "waiting_count"]

@@ -70,6 +70,7 @@ def rebuild(
                 )
             fresh.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except BaseException:
+            # Whatever it was, Ctrl-C too, goes on; what was embedded so far is kept for the next try.
             context.close()
             _rescue(aside, place)
             remove(aside)
