@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from memdb.errors import UsageError
 from memdb.store import Store
 
 MakeStore = Callable[..., Store]
@@ -99,3 +100,20 @@ def test_an_entity_passes_on_the_less_the_more_texts_mention_it(
     store = make_store({f"user/n{at}.md": f"Number {at} knows Ottilie Krahn.\n" for at in range(degree)})
     hits = store.cascade({"user/n0": 1.0}, limit=50).hits
     assert {round(hit.score, 6) for hit in hits[1:]} == {round(passed, 6)}
+
+
+def test_a_path_is_evidence_or_only_counts_where_it_is_better(make_store: MakeStore, no_model: None) -> None:
+    store = make_store(
+        {
+            "project/pump.md": "The pump failed at noon. See [[gauge]].\n",
+            "project/gauge.md": "The gauge beside the pump showed nothing when the pump failed.\n",
+        }
+    )
+    question = "pump failed at noon"
+    best = {hit.id: hit for hit in store.recall(question, arms=("keyword",), paths="best").hits}
+    both = {hit.id: hit for hit in store.recall(question, arms=("keyword",)).hits}
+    assert best["project/gauge"].fused == both["project/gauge"].fused
+    assert best["project/gauge"].score == max(best["project/gauge"].fused or 0.0, best["project/gauge"].path[-1].score)
+    assert both["project/gauge"].score > best["project/gauge"].score > 0
+    with pytest.raises(UsageError, match="There is no rule 'worst'"):
+        store.recall(question, paths="worst")
