@@ -74,7 +74,7 @@ class Indexed:
     def events(self) -> list[tuple[str | None, str, str]]:
         """The log of the last run."""
         assert self.report.id is not None
-        return [(event.source, event.kind, event.message) for event in self.store.run(self.report.id)[1]]
+        return [(event.source, event.kind, event.message) for event in self.store.runs.show(self.report.id)[1]]
 
     def said(self, kind: str) -> list[str]:
         """The messages of one kind."""

@@ -84,10 +84,10 @@ def test_saves_in_a_long_lived_program_are_indexed_as_one_run(make_store: MakeSt
     for at in range(5):
         store.save(f"user/note-{at}", f"{INES} For the {at}th time.")
     until(lambda: len(server.requests) == 5 and auto_index.due(store.place) is None)
-    until(lambda: [run.state for run in store.runs()] == ["done"])
+    until(lambda: [run.state for run in store.runs.list()] == ["done"])
     assert rows(store, "select count(*) from memory where indexed_at is null") == [(0,)]
     store.save("user/later", SAILS)
-    until(lambda: [run.done for run in store.runs()] == [1, 5])
+    until(lambda: [run.done for run in store.runs.list()] == [1, 5])
 
 
 def test_a_recall_changes_nothing_and_wakes_nobody(make_store: MakeStore, server: LlmServer) -> None:
@@ -181,7 +181,7 @@ def test_what_is_written_during_the_work_is_done_too(make_store: MakeStore, serv
     server.answer = writing
     auto_index.want(store.place)
     assert work(store)
-    assert (len(server.requests), [run.done for run in store.runs()]) == (2, [1, 1])
+    assert (len(server.requests), [run.done for run in store.runs.list()]) == (2, [1, 1])
 
 
 @pytest.mark.parametrize("variable", ["MEMDB_LLM_MODEL", "OPENAI_BASE_URL"])
@@ -194,7 +194,7 @@ def test_without_a_model_nothing_is_started(
     monkeypatch.delenv(variable)
     assert not auto_index.is_due(store.place)
     assert work(store)
-    assert store.runs() == []
+    assert store.runs.list() == []
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"at": "soon"}', "[]", "null"])
@@ -237,7 +237,7 @@ def test_the_process_is_its_own(make_store: MakeStore, server: LlmServer, monkey
     auto_index.switch(store.place, True)
     auto_index.want(store.place)
     background.start(store.place)
-    until(lambda: [run.state for run in store.runs()] == ["done"], 60)
+    until(lambda: [run.state for run in store.runs.list()] == ["done"], 60)
     assert len(server.requests) == 1
     until(lambda: not auto_index._is_taken(store.place))
 

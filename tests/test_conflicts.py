@@ -40,7 +40,7 @@ def clash(world: Answered) -> Answered:
 def sides(store: Store) -> list[tuple[str, str, dict[str, list[str]]]]:
     return [
         (c.subject_name, c.predicate, {side.object_name: [source.id for source in side.sources] for side in c.sides})
-        for c in store.conflicts()
+        for c in store.conflicts.list()
     ]
 
 
@@ -49,7 +49,7 @@ BOTH = [("Mirela Dovrak", "works_at", {"Harrowgate Labs": ["user/mirela"], "Quil
 
 def test_two_objects_of_a_single_valued_predicate_are_a_conflict(world: Answered) -> None:
     world.put("user/mirela", at("Harrowgate Labs"))
-    assert world.store.conflicts() == []
+    assert world.store.conflicts.list() == []
     before = world.digest().tables
     world.put("user/later", at("Quill Works", 0.8))
     assert sides(world.store) == BOTH
@@ -67,10 +67,10 @@ def test_two_objects_of_a_single_valued_predicate_are_a_conflict(world: Answered
 def test_a_conflict_is_shown_with_a_quote_from_each_text(world: Answered) -> None:
     clash(world)
     world.put("user/third", at("Harrowgate Labs", 0.75))
-    key = world.store.conflicts()[0].id
+    key = world.store.conflicts.list()[0].id
     for name in ("Mirela Dovrak", "@mirela dovrak", "entity:mirela dovrak", key, key[:4], key.upper()):
-        assert world.store.conflict(name).id == key
-    shown = world.store.conflict(key)
+        assert world.store.conflicts.show(name).id == key
+    shown = world.store.conflicts.show(key)
     assert [[(s.id, s.confidence, s.quote) for s in side.sources] for side in shown.sides] == [
         [
             ("user/mirela", 0.9, "Mirela Dovrak works at Harrowgate Labs now!"),
@@ -82,10 +82,10 @@ def test_a_conflict_is_shown_with_a_quote_from_each_text(world: Answered) -> Non
 
 def test_a_text_that_joins_a_side_is_listed(world: Answered) -> None:
     clash(world)
-    key = world.store.conflicts()[0].id
+    key = world.store.conflicts.list()[0].id
     world.put("user/third", at("Harrowgate Labs", 0.95))
     assert sides(world.store)[0][2]["Harrowgate Labs"] == ["user/third", "user/mirela"]
-    assert world.store.conflicts()[0].id == key
+    assert world.store.conflicts.list()[0].id == key
 
 
 def supersede(world: Answered) -> None:
@@ -118,7 +118,7 @@ def test_a_conflict_goes_with_the_disagreement(world: Answered, change: Change) 
     assert sides(world.store) == BOTH
     change(world)
     world.store.sync(yes=True)
-    assert world.store.conflicts() == []
+    assert world.store.conflicts.list() == []
     assert world.rows("select * from conflict") == world.rows("select * from conflict_side") == []
     assert world.digest().tables == world.rebuilt().tables
 
@@ -126,7 +126,7 @@ def test_a_conflict_goes_with_the_disagreement(world: Answered, change: Change) 
 def test_a_replaced_memory_contradicts_nothing_until_what_replaces_it_is_gone(world: Answered) -> None:
     clash(world)
     world.write({"user/newer.md": "---\nsupersedes: user/mirela\n---\n-\n"})
-    assert world.store.conflicts() == []
+    assert world.store.conflicts.list() == []
     assert len(world.rows("select * from relations where predicate = 'works_at'")) == 2
     assert world.digest().tables == world.rebuilt().tables
     (world.root / "user/newer.md").unlink()
@@ -143,38 +143,38 @@ def test_names_of_one_entity_are_one_side(world: Answered) -> None:
     world.store.sync()
     world.put("user/note", at("Harrow Labs"))
     world.put("user/mirela", at("Harrowgate Labs"))
-    assert world.store.conflicts() == []
+    assert world.store.conflicts.list() == []
     world.put("user/later", at("Quill Works"))
     assert sides(world.store)[0][2]["Harrow Labs"] == ["user/mirela", "user/note"]
-    assert world.store.conflict("mirela dovrak").sides[0].sources[1].quote == "Mirela Dovrak is at Harrow Labs."
+    assert world.store.conflicts.show("mirela dovrak").sides[0].sources[1].quote == "Mirela Dovrak is at Harrow Labs."
 
 
 def test_only_a_single_valued_predicate_contradicts(world: Answered) -> None:
     for key, place in (("user/mirela", "Harrowgate Labs"), ("user/later", "Quill Works")):
         said = (("Mirela Dovrak", "uses", place), ("Mirela Dovrak", "heads", place))
         world.put(key, answer(("Mirela Dovrak", "person"), (place, "organization"), said=said))
-    assert world.store.conflicts() == []
-    world.store.approve("predicate", "heads", description="The subject leads the object.", single_valued=True)
-    assert [(c.subject_name, c.predicate) for c in world.store.conflicts()] == [("Mirela Dovrak", "heads")]
+    assert world.store.conflicts.list() == []
+    world.store.proposals.approve("predicate", "heads", description="The subject leads the object.", single_valued=True)
+    assert [(c.subject_name, c.predicate) for c in world.store.conflicts.list()] == [("Mirela Dovrak", "heads")]
     assert world.digest().tables == world.rebuilt().tables
-    world.store.schema_disable("predicate", "heads")
-    world.store.schema_delete("predicate", "heads")
-    assert world.store.conflicts() == []
-    world.store.schema_add("predicate", "heads", "The subject leads the object.")
-    assert world.store.conflicts() == []
+    world.store.schema.disable("predicate", "heads")
+    world.store.schema.delete("predicate", "heads")
+    assert world.store.conflicts.list() == []
+    world.store.schema.add("predicate", "heads", "The subject leads the object.")
+    assert world.store.conflicts.list() == []
 
 
 def test_another_machine_can_say_that_a_predicate_has_many_objects(world: Answered) -> None:
     for key, place in (("user/mirela", "Harrowgate Labs"), ("user/later", "Quill Works")):
         said = (("Mirela Dovrak", "heads", place),)
         world.put(key, answer(("Mirela Dovrak", "person"), (place, "organization"), said=said))
-    world.store.schema_add("predicate", "heads", "The subject leads the object.", single_valued=True)
-    assert len(world.store.conflicts()) == 1
+    world.store.schema.add("predicate", "heads", "The subject leads the object.", single_valued=True)
+    assert len(world.store.conflicts.list()) == 1
     # Its decision was the earlier one.
     record = {"t": "0000000000001-00000", "w": "other", "kind": "vocabulary", "action": "add", "list": "predicate"}
     line = json.dumps(record | {"name": "heads", "description": "Leads it."})
     (world.store._context.journal.folder / "other.jsonl").write_text(line + "\n", encoding="utf-8")
-    assert world.store.conflicts() == []
+    assert world.store.conflicts.list() == []
     assert world.digest().tables == world.rebuilt().tables
 
 
@@ -182,28 +182,28 @@ def test_a_held_object_is_no_side(world: Answered) -> None:
     clash(world)
     said = (("Mirela Dovrak", "works_at", "Quill Works"),)
     world.put("user/later", answer(("Mirela Dovrak", "person"), ("Quill Works", "guild"), said=said))
-    assert world.store.conflicts() == []
-    world.store.schema_add("type", "guild", "A named guild.")
+    assert world.store.conflicts.list() == []
+    world.store.schema.add("type", "guild", "A named guild.")
     assert sides(world.store) == BOTH
-    world.store.schema_disable("type", "guild")
-    world.store.schema_delete("type", "guild")
-    assert world.store.conflicts() == []
+    world.store.schema.disable("type", "guild")
+    world.store.schema.delete("type", "guild")
+    assert world.store.conflicts.list() == []
     assert world.digest().tables == world.rebuilt().tables
 
 
 def test_what_is_not_found(world: Answered) -> None:
     clash(world)
     with pytest.raises(NotFound, match="no conflict 'mirela'") as caught:
-        world.store.conflict("mirela")
+        world.store.conflicts.show("mirela")
     assert "Did you mean mirela dovrak" in str(caught.value.hint)
     with pytest.raises(NotFound, match="no conflict ''"):
-        world.store.conflict("")
-    world.store.schema_add("predicate", "heads", "The subject leads the object.", single_valued=True)
+        world.store.conflicts.show("")
+    world.store.schema.add("predicate", "heads", "The subject leads the object.", single_valued=True)
     for key, place in (("user/mirela", "Harrowgate Labs"), ("user/later", "Quill Works")):
         said = (("Mirela Dovrak", "works_at", place), ("Mirela Dovrak", "heads", place))
         world.put(key, answer(("Mirela Dovrak", "person"), (place, "organization"), said=said))
     with pytest.raises(UsageError, match="can mean 2 conflicts") as several:
-        world.store.conflict("Mirela Dovrak")
+        world.store.conflicts.show("Mirela Dovrak")
     assert "mirela dovrak heads" in str(several.value.hint)
 
 

@@ -128,9 +128,9 @@ def test_a_recall_reads_a_few_documents_and_says_what_it_leaves(
     shelf.put({f"c{at}.md": f"The red hut {at}.\n\n" + "word " * 60 for at in range(9)})
     answer = shelf.store.recall("red hut")
     assert answer.notes == ["6 documents are not read yet; `memdb sync` does it."]
-    assert len(shelf.store.documents()) > 5
+    assert len(shelf.store.documents.list()) > 5
     shelf.store.sync()
-    assert len(shelf.store.documents()) == 11
+    assert len(shelf.store.documents.list()) == 11
 
 
 def test_a_long_ingest_lets_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

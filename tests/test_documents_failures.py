@@ -43,7 +43,7 @@ def test_bad_files_say_why_and_keep_no_other_back(tmp_path: Path, monkeypatch: p
         assert reason.lower() in said.lower(), case
         assert len(said) > 10
     assert report.documents.added == 1
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("good.md")]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("good.md")]
     assert shelf.rows("select count(*) from chunk") == [(1,)]
     listed = shelf.rows("select path, reason from problems where code = 'document' order by path")
     assert listed == sorted(failed.items())
@@ -118,7 +118,7 @@ def test_a_missing_file_is_marked_and_comes_back_for_nothing(tmp_path: Path) -> 
     report = shelf.store.sync()
     assert (report.documents.missing, report.documents.removed) == (1, 0)
     assert shelf.store.sync().documents.missing == 0
-    assert {doc.id: doc.state for doc in shelf.store.documents()} == {
+    assert {doc.id: doc.state for doc in shelf.store.documents.list()} == {
         shelf.key("a.md"): "missing",
         shelf.key("b.md"): "seen",
     }
@@ -158,13 +158,13 @@ def test_an_added_folder_that_is_away_loses_nothing(tmp_path: Path) -> None:
     assert [path for path, _ in report.documents.failed] == [shelf.docs.as_posix()]
     assert report.documents.failed[0][1].startswith(domain.GONE)
     assert shelf.store.sync().documents.failed == report.documents.failed
-    assert [doc.state for doc in shelf.store.documents()] == ["missing", "missing"]
+    assert [doc.state for doc in shelf.store.documents.list()] == ["missing", "missing"]
     assert shelf.store.recall("green gate").hits[0].stale
     shelf.embedder.read.clear()
     (tmp_path / "away").replace(shelf.docs)
     report = shelf.store.sync()
     assert (report.documents.failed, shelf.embedder.read) == ([], [])
-    assert [doc.state for doc in shelf.store.documents()] == ["seen", "seen"]
+    assert [doc.state for doc in shelf.store.documents.list()] == ["seen", "seen"]
     shelf.assert_rebuilds()
 
 
@@ -208,7 +208,7 @@ def test_a_library_that_is_installed_later_lets_its_files_in(tmp_path: Path, mon
         assert len(shelf.add().documents.failed) == 1
         shelf.store.sync()
     assert shelf.store.sync().documents.failed == []
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.pdf")]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("a.pdf")]
 
 
 def test_what_is_added_must_be_there(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_what_is_not_there_keeps_no_other_back(tmp_path: Path) -> None:
     report = shelf.add("nowhere.md", "a.md")
     nowhere = str(shelf.docs / "nowhere.md")
     assert report.documents.failed == [(nowhere, f"There is no file or folder {nowhere}. Check the path.")]
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.md")]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("a.md")]
 
 
 def test_a_memory_is_no_document(tmp_path: Path) -> None:
@@ -263,19 +263,19 @@ def test_the_root_itself_can_be_added(tmp_path: Path) -> None:
     (root / "papers" / "a.txt").write_text("The gate is green.\n", encoding="utf-8")
     (root / "papers" / "b.md").write_text("A memory, no document.\n", encoding="utf-8")
     shelf.store.add([root])
-    assert [doc.id for doc in shelf.store.documents()] == ["document:papers/a.txt"]
+    assert [doc.id for doc in shelf.store.documents.list()] == ["document:papers/a.txt"]
     (root / "papers" / "a.txt").unlink()
     shelf.store.sync()
-    assert [doc.state for doc in shelf.store.documents()] == ["missing"]
+    assert [doc.state for doc in shelf.store.documents.list()] == ["missing"]
     shelf.store.remove(str(root))
-    assert shelf.store.documents() == []
+    assert shelf.store.documents.list() == []
 
 
 def test_a_folder_around_the_root_can_be_added(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, {"a.txt": "The gate is green.\n"})
     (tmp_path / "root" / "b.txt").write_text("The hut is red.\n", encoding="utf-8")
     shelf.store.add([tmp_path])
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.txt"), "document:b.txt"]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("a.txt"), "document:b.txt"]
     (tmp_path / "root" / "b.txt").unlink()
     shelf.store.sync()
-    assert [doc.state for doc in shelf.store.documents()] == ["seen", "missing"]
+    assert [doc.state for doc in shelf.store.documents.list()] == ["seen", "missing"]

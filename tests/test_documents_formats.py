@@ -52,7 +52,7 @@ def test_each_format_is_recalled_by_its_last_sentence(tmp_path: Path, case: str)
     assert hit.kind == "chunk"
     assert hit.citation is not None
     assert hit.citation.document == shelf.key(path)
-    chunk = next(chunk for chunk in shelf.store.chunks(shelf.key(path)) if chunk.id == hit.id)
+    chunk = next(chunk for chunk in shelf.store.documents.chunks(shelf.key(path)) if chunk.id == hit.id)
     assert sentence in chunk.text
     if hit.citation.start_line is not None and hit.citation.end_line is not None:
         assert isinstance(content, str)
@@ -89,7 +89,7 @@ def test_verbatim_passages_stand_in_their_lines(tmp_path: Path) -> None:
     shelf.add()
     for name in ("long.md", "long.txt"):
         lines = (shelf.docs / name).read_text(encoding="utf-8").splitlines()
-        chunks = shelf.store.chunks(shelf.key(name))
+        chunks = shelf.store.documents.chunks(shelf.key(name))
         assert len(chunks) > 5
         for chunk in chunks:
             start, end = chunk.citation.start_line, chunk.citation.end_line

@@ -60,7 +60,7 @@ def test_a_moved_file_keeps_everything(tmp_path: Path, target: str) -> None:
     assert shelf.embedder.read == []
     assert shelf.rows("select id, text from chunk order by id") == before
     assert shelf.rows("select id, src, dst from edge where kind = 'next' order by id") == edges
-    assert [doc.places for doc in shelf.store.documents()] == [((shelf.docs / target).as_posix(),)]
+    assert [doc.places for doc in shelf.store.documents.list()] == [((shelf.docs / target).as_posix(),)]
     shelf.assert_rebuilds()
 
 
@@ -112,17 +112,17 @@ def test_a_rebuild_embeds_nothing(tmp_path: Path) -> None:
 def test_identical_files_are_one_document_with_two_places(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, {"a.md": guide([1]), "b.md": guide([1])})
     shelf.add()
-    listed = shelf.store.documents()
+    listed = shelf.store.documents.list()
     assert [(doc.id, doc.chunks) for doc in listed] == [(shelf.key("a.md"), 2)]
     assert listed[0].places == tuple((shelf.docs / name).as_posix() for name in ("a.md", "b.md"))
     before = shelf.nodes("a.md")
     (shelf.docs / "a.md").unlink()
     shelf.store.sync()
     assert shelf.nodes("b.md") == before
-    assert [(doc.state, len(doc.places)) for doc in shelf.store.documents()] == [("seen", 1)]
+    assert [(doc.state, len(doc.places)) for doc in shelf.store.documents.list()] == [("seen", 1)]
     shelf.put({"a.md": guide([2])})
     shelf.store.sync()
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("a.md"), shelf.key("b.md")]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("a.md"), shelf.key("b.md")]
     shelf.assert_rebuilds()
 
 
@@ -206,7 +206,7 @@ def test_a_file_that_is_renamed_and_edited_at_once_stays_the_document_that_it_is
     after = shelf.nodes("sub/pipes.md")
     assert {text for text in after if before.get(text) != after[text]} == {"It is stuck."}
     assert shelf.rows("select min(document_id) from chunk where text like '%3%'") == document
-    assert [doc.id for doc in shelf.store.documents()] == [shelf.key("other.md"), shelf.key("sub/pipes.md")]
+    assert [doc.id for doc in shelf.store.documents.list()] == [shelf.key("other.md"), shelf.key("sub/pipes.md")]
     assert shelf.store.sync().documents.moved == 0
     shelf.assert_rebuilds()
 
@@ -222,7 +222,7 @@ def test_half_of_the_passages_tell_a_moved_document(tmp_path: Path, kept: list[i
     moved_and_edited(shelf, kept, **changed)
     report = shelf.store.sync()
     assert (report.documents.moved, report.documents.added) == (moved, 1 - moved)
-    assert len(shelf.store.documents()) == 2 - moved
+    assert len(shelf.store.documents.list()) == 2 - moved
     shelf.assert_rebuilds()
 
 
@@ -239,7 +239,7 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path, which: str) -> None:
     moved_and_edited(shelf, [1, 2, 3], v2="It is stuck.\n")
     report = shelf.store.sync()
     assert report.documents.moved == 0
-    assert sorted(doc.state for doc in shelf.store.documents()) == sorted(
+    assert sorted(doc.state for doc in shelf.store.documents.list()) == sorted(
         ["missing", "missing", "seen"] if which == "two missing ones" else ["missing", "seen", "seen"]
     )
     shelf.assert_rebuilds()

@@ -49,7 +49,7 @@ def test_a_document_that_is_too_large_says_so(tmp_path: Path, monkeypatch: pytes
     [(path, reason)] = report.documents.failed
     assert path.endswith("large.jsonl")
     assert "the most of one document" in reason
-    assert [document.id for document in shelf.store.documents()] == [shelf.key("small.md")]
+    assert [document.id for document in shelf.store.documents.list()] == [shelf.key("small.md")]
     assert shelf.rows("select count(*) from chunk") == [(1,)]
     shelf.assert_rebuilds()
 
@@ -144,7 +144,7 @@ def test_a_hundred_megabytes_are_refused_in_bounded_memory(tmp_path: Path, kind:
     [(path, reason)] = report.failed
     assert path == file.as_posix()
     assert reason == "The file has more than 20 million characters of text, the most of one document."
-    assert [document.id for document in shelf.store.documents()] == [shelf.key("small.md")]
+    assert [document.id for document in shelf.store.documents.list()] == [shelf.key("small.md")]
     assert shelf.rows("select count(*) from chunk") == [(1,)]
     assert peak < 50_000_000
 

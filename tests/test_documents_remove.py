@@ -25,7 +25,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def ids(shelf: Shelf) -> list[str]:
-    return [doc.id.rpartition("/docs/")[2] for doc in shelf.store.documents()]
+    return [doc.id.rpartition("/docs/")[2] for doc in shelf.store.documents.list()]
 
 
 def test_a_document_is_removed_with_all_its_places(shelf: Shelf) -> None:

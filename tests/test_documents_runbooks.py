@@ -75,7 +75,7 @@ def test_the_citation_leads_to_the_lines(store: Store) -> None:
         start, end = hit.citation.start_line, hit.citation.end_line
         assert start is not None
         lines = Path(hit.file).read_text(encoding="utf-8").splitlines()[start - 1 : end]
-        chunk = next(chunk for chunk in store.chunks(hit.citation.document) if chunk.id == hit.id)
+        chunk = next(chunk for chunk in store.documents.chunks(hit.citation.document) if chunk.id == hit.id)
         assert chunk.text in "\n".join(lines)
 
 

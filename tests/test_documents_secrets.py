@@ -35,7 +35,9 @@ def test_a_credential_is_nowhere_in_the_store(tmp_path: Path, case: str) -> None
     shelf = Shelf(tmp_path, {"keys.md": CASES[case]})
     shelf.add()
     assert "Zq8Zq8" not in "".join(shelf.embedder.read)
-    assert "Zq8Zq8" not in repr([chunk for doc in shelf.store.documents() for chunk in shelf.store.chunks(doc.id)])
+    assert "Zq8Zq8" not in repr(
+        [chunk for doc in shelf.store.documents.list() for chunk in shelf.store.documents.chunks(doc.id)]
+    )
     assert any("looks like a credential" in reason for (reason,) in shelf.rows("select reason from problems"))
     shelf.assert_rebuilds()
     found = bytes_of(shelf)

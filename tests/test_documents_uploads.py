@@ -40,18 +40,18 @@ def texts(shelf: Shelf) -> dict[str, int]:
 def test_an_upload_is_a_document_by_its_name(shelf: Shelf, name: str, data: bytes, form: str, said: str) -> None:
     report = shelf.store.add_bytes(name, data)
     assert (report.documents.added, report.documents.failed) == (1, [])
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert (document.format, document.places, document.link) == (form, (f"upload://{name}",), None)
     assert document.id == "document:upload://" + name.replace("#", "%23")
     assert said in "".join(texts(shelf))
-    assert shelf.store.open_path(document.id).read_bytes() == data
-    assert shelf.store.find_document(f"upload://{name}") == document.id
+    assert shelf.store.documents.path(document.id).read_bytes() == data
+    assert shelf.store.documents.find(f"upload://{name}") == document.id
     shelf.assert_rebuilds()
 
 
 def test_an_upload_without_a_title_is_called_by_its_name(shelf: Shelf) -> None:
     shelf.store.add_text("what now?.txt", "The gate is green.")
-    assert [document.title for document in shelf.store.documents()] == ["what now?.txt"]
+    assert [document.title for document in shelf.store.documents.list()] == ["what now?.txt"]
 
 
 def test_an_upload_of_the_same_name_replaces_what_changed(shelf: Shelf) -> None:
@@ -71,9 +71,9 @@ def test_an_upload_of_the_same_name_replaces_what_changed(shelf: Shelf) -> None:
 @pytest.mark.parametrize("by", ["document:upload://report.md", "upload://report.md"])
 def test_a_removed_upload_leaves_no_byte(shelf: Shelf, by: str) -> None:
     shelf.store.add_text("report.md", REPORT.replace("green", "quokkabird"))
-    shelf.store.open_path("document:upload://report.md")
+    shelf.store.documents.path("document:upload://report.md")
     shelf.store.remove(by)
-    assert shelf.store.documents() == []
+    assert shelf.store.documents.list() == []
     assert [*shelf.store.place.snapshots.iterdir(), *shelf.store.place.opened.iterdir()] == []
     shelf.assert_rebuilds()
     shelf.store.close()
@@ -88,9 +88,12 @@ def test_a_file_of_a_like_path_is_another_document(shelf: Shelf) -> None:
     (root / "upload" / "a.txt").write_text("The hut is red.", encoding="utf-8")
     shelf.store.add_text("a.txt", "The gate is green.")
     shelf.store.add([root / "upload"])
-    assert [document.id for document in shelf.store.documents()] == ["document:upload/a.txt", "document:upload://a.txt"]
+    assert [document.id for document in shelf.store.documents.list()] == [
+        "document:upload/a.txt",
+        "document:upload://a.txt",
+    ]
     shelf.store.remove("document:upload/a.txt")
-    assert [document.id for document in shelf.store.documents()] == ["document:upload://a.txt"]
+    assert [document.id for document in shelf.store.documents.list()] == ["document:upload://a.txt"]
 
 
 @pytest.mark.parametrize(
@@ -99,13 +102,13 @@ def test_a_file_of_a_like_path_is_another_document(shelf: Shelf) -> None:
 def test_what_is_no_name(shelf: Shelf, name: str) -> None:
     with pytest.raises(UsageError, match="no name for an upload"):
         shelf.store.add_bytes(name, b"The gate is green.")
-    assert shelf.store.documents() == []
+    assert shelf.store.documents.list() == []
 
 
 def test_two_spellings_of_a_name_are_one(shelf: Shelf) -> None:
     shelf.store.add_text(unicodedata.normalize("NFD", "Größe.txt"), "The gate is green.")
     shelf.store.add_text(" Größe.txt", "The hut is red.")
-    assert [document.id for document in shelf.store.documents()] == ["document:upload://Größe.txt"]
+    assert [document.id for document in shelf.store.documents.list()] == ["document:upload://Größe.txt"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_two_spellings_of_a_name_are_one(shelf: Shelf) -> None:
 def test_bytes_without_text_are_refused(shelf: Shelf, data: bytes, said: str) -> None:
     with pytest.raises(CannotExtract, match=said):
         shelf.store.add_bytes("a.txt", data)
-    assert shelf.store.documents() == []
+    assert shelf.store.documents.list() == []
     assert not shelf.store.place.snapshots.exists()
 
 

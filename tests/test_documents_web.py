@@ -77,7 +77,7 @@ def test_a_page_is_a_document_that_is_cited_by_its_address(shelf: Shelf, site: S
     at = site.put("/handbook", page())
     report = shelf.store.add([at])
     assert (report.documents.added, report.documents.chunks, report.documents.failed) == (1, 3, [])
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert (document.id, document.title, document.format, document.state) == (
         f"document:{at}", "Pump handbook", "html", "seen",
     )  # fmt: skip
@@ -85,9 +85,9 @@ def test_a_page_is_a_document_that_is_cited_by_its_address(shelf: Shelf, site: S
     hit = shelf.store.recall("copy the last snapshot back").hits[0]
     assert hit.citation is not None
     assert (hit.id, hit.citation.link, str(hit.citation)) == (f"document:{at}#2", at, f"{at} › Pumps › Restore")
-    assert [chunk.citation.link for chunk in shelf.store.chunks(at)] == [at] * 3
+    assert [chunk.citation.link for chunk in shelf.store.documents.chunks(at)] == [at] * 3
     assert shelf.rows("select id, link from documents") == [(f"document:{at}", at)]
-    assert shelf.store.find_document(at.replace("http://", "HTTP://") + "#restore") == f"document:{at}"
+    assert shelf.store.documents.find(at.replace("http://", "HTTP://") + "#restore") == f"document:{at}"
     shelf.assert_rebuilds()
 
 
@@ -142,12 +142,12 @@ def test_a_page_that_leads_elsewhere_is_cited_by_where_it_led(shelf: Shelf, site
     at = site.redirect("/old", "/new/handbook", 301)
     report = shelf.store.add([at])
     assert report.documents.notes == [f"{at} leads to {end}"]
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert (document.id, document.link) == (f"document:{at}", end)
     hit = shelf.store.recall("plinth").hits[0]
     assert hit.citation is not None
     assert hit.citation.link == end
-    assert shelf.store.document_link(f"document:{at}") == end
+    assert shelf.store.documents.link(f"document:{at}") == end
     shelf.assert_rebuilds()
 
 
@@ -183,9 +183,9 @@ def test_a_page_is_read_by_its_type(shelf: Shelf, site: Site, case: str) -> None
     path, content_type, body, form, said = TYPES[case]
     at = site.put(path, body, content_type)
     shelf.store.add([at])
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert (document.format, document.id) == (form, f"document:{at}")
-    assert said in "\n".join(chunk.text for chunk in shelf.store.chunks(document.id))
+    assert said in "\n".join(chunk.text for chunk in shelf.store.documents.chunks(document.id))
     shelf.assert_rebuilds()
 
 
@@ -193,7 +193,7 @@ def test_a_binary_is_kept_byte_by_byte(shelf: Shelf, site: Site) -> None:
     data = pdf([[(72, 700, "The tower has nine bells.")]])
     at = site.put("/a.pdf", data, "application/pdf")
     shelf.store.add([at])
-    path = shelf.store.open_path(f"document:{at}")
+    path = shelf.store.documents.path(f"document:{at}")
     assert (path.read_bytes(), path.suffix) == (data, ".pdf")
 
 
@@ -208,7 +208,7 @@ def test_a_binary_is_kept_byte_by_byte(shelf: Shelf, site: Site) -> None:
 def test_a_page_without_text_is_refused(shelf: Shelf, site: Site, body: bytes, said: str) -> None:
     with pytest.raises(CannotExtract, match=said):
         shelf.store.add([site.put("/a", body, "")])
-    assert (shelf.store.documents(), kept(shelf), journaled(shelf)) == ([], [], [])
+    assert (shelf.store.documents.list(), kept(shelf), journaled(shelf)) == ([], [], [])
 
 
 def bad_addresses(site: Site) -> dict[str, type[Exception]]:
@@ -237,7 +237,7 @@ def test_what_cannot_be_fetched_keeps_no_other_back(shelf: Shelf, site: Site, mo
     assert len(report.documents.failed) == len(bad) + 1
     assert all(len(reason) > 20 for _, reason in report.documents.failed)
     assert "Zq8" not in repr(report)
-    assert {document.id for document in shelf.store.documents()} == {f"document:{good}", shelf.key("a.md")}
+    assert {document.id for document in shelf.store.documents.list()} == {f"document:{good}", shelf.key("a.md")}
     assert journaled(shelf) == [good]
     assert b"Zq8" not in everything(shelf)
 
@@ -250,7 +250,7 @@ def test_a_single_page_that_cannot_be_fetched_raises_why(
         with pytest.raises(error) as caught:
             shelf.store.add([at])
         assert getattr(caught.value, "hint", None), at
-    assert (shelf.store.documents(), kept(shelf), journaled(shelf)) == ([], [], [])
+    assert (shelf.store.documents.list(), kept(shelf), journaled(shelf)) == ([], [], [])
 
 
 def test_a_page_that_is_gone_from_the_web_stays(shelf: Shelf, site: Site) -> None:
@@ -259,7 +259,7 @@ def test_a_page_that_is_gone_from_the_web_stays(shelf: Shelf, site: Site) -> Non
     site.pages.clear()
     with pytest.raises(CannotFetch):
         shelf.store.add([at])
-    assert [document.state for document in shelf.store.documents()] == ["seen"]
+    assert [document.state for document in shelf.store.documents.list()] == ["seen"]
     assert shelf.store.recall("plinth").hits[0].stale is False
     shelf.assert_rebuilds()
 
@@ -267,9 +267,9 @@ def test_a_page_that_is_gone_from_the_web_stays(shelf: Shelf, site: Site) -> Non
 def test_a_removed_page_leaves_no_byte(shelf: Shelf, site: Site) -> None:
     at, other = site.put("/handbook", page(Care="The quokkabird sings.")), site.put("/other", page())
     shelf.store.add([at, other])
-    shelf.store.open_path(f"document:{at}")
+    shelf.store.documents.path(f"document:{at}")
     assert shelf.store.remove(f"document:{at}") == at
-    assert [document.id for document in shelf.store.documents()] == [f"document:{other}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{other}"]
     assert len(kept(shelf)) == 1
     shelf.assert_rebuilds()
     assert b"quokkabird" not in everything(shelf).lower()
@@ -281,7 +281,7 @@ def test_a_page_is_removed_by(shelf: Shelf, site: Site, by: str) -> None:
     shelf.store.add([at, site.put("/handbook/more", page(Care="None."))])
     written = {"id": f"document:{at}", "address": at, "another spelling": at.replace("http:", "HTTP:") + "#a"}
     shelf.store.remove(written[by])
-    assert [document.id for document in shelf.store.documents()] == [f"document:{site.address('/handbook/more')}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{site.address('/handbook/more')}"]
     with pytest.raises(NotFound):
         shelf.store.remove(written[by])
     shelf.assert_rebuilds()
@@ -290,15 +290,15 @@ def test_a_page_is_removed_by(shelf: Shelf, site: Site, by: str) -> None:
 def test_a_snapshot_of_two_pages_goes_with_the_last(shelf: Shelf, site: Site) -> None:
     one, other = site.put("/one", page()), site.put("/other", page())
     shelf.store.add([one, other])
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert document.places == (one, other)
     assert len(kept(shelf)) == 1
     shelf.store.remove(one)
-    assert [document.id for document in shelf.store.documents()] == [f"document:{other}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{other}"]
     assert len(kept(shelf)) == 1
     shelf.assert_rebuilds()
     shelf.store.remove(other)
-    assert (kept(shelf), shelf.store.documents()) == ([], [])
+    assert (kept(shelf), shelf.store.documents.list()) == ([], [])
 
 
 def test_a_page_and_a_file_of_the_same_bytes_are_one_document(shelf: Shelf, site: Site) -> None:
@@ -307,11 +307,11 @@ def test_a_page_and_a_file_of_the_same_bytes_are_one_document(shelf: Shelf, site
     before = chunk_ids(shelf)
     at = site.put("/handbook", page())
     shelf.store.add([at])
-    [document] = shelf.store.documents()
+    [document] = shelf.store.documents.list()
     assert (document.places, document.link) == (((shelf.docs / "a.html").as_posix(), at), at)
     assert chunk_ids(shelf) == before
     shelf.store.remove(str(shelf.docs))
-    assert [document.id for document in shelf.store.documents()] == [f"document:{at}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{at}"]
     assert chunk_ids(shelf) == before
     shelf.assert_rebuilds()
 
@@ -321,7 +321,7 @@ def test_adding_and_removing_the_root_leaves_pages_alone(shelf: Shelf, site: Sit
     shelf.store.add([at, shelf.store.place.root])
     shelf.store.remove(str(shelf.store.place.root))
     shelf.store.sync()
-    assert [document.id for document in shelf.store.documents()] == [f"document:{at}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{at}"]
     shelf.assert_rebuilds()
 
 
@@ -341,11 +341,11 @@ def test_a_snapshot_that_is_lost_is_said_and_mended(shelf: Shelf, site: Site, ha
     [(path, reason)] = report.documents.failed
     assert path == at
     assert reason.startswith("the snapshot is ") or harm == "a folder"
-    assert [document.state for document in shelf.store.documents()] == ["missing"]
+    assert [document.state for document in shelf.store.documents.list()] == ["missing"]
     assert shelf.store.recall("plinth").hits[0].stale is True
     assert shelf.rows("select path from problems") == [(at,)]
     with pytest.raises(NotFound):
-        shelf.store.open_path(f"document:{at}")
+        shelf.store.documents.path(f"document:{at}")
     live = shelf.store.digest()
     shelf.store.rebuild()
     assert differing(live, shelf.store.digest()) == []
@@ -355,7 +355,7 @@ def test_a_snapshot_that_is_lost_is_said_and_mended(shelf: Shelf, site: Site, ha
     shelf.embedder.read.clear()
     report = shelf.store.add([at])
     assert (report.documents.failed, shelf.embedder.read) == ([], [])
-    assert [document.state for document in shelf.store.documents()] == ["seen"]
+    assert [document.state for document in shelf.store.documents.list()] == ["seen"]
     assert shelf.rows("select path from problems") == []
     shelf.assert_rebuilds()
 
@@ -367,7 +367,7 @@ def test_a_damaged_snapshot_without_a_database_is_said(shelf: Shelf, site: Site)
     live = shelf.store.digest()
     assert differing(live, shelf.anew()) == []
     shelf.reopen()
-    assert shelf.store.documents() == []
+    assert shelf.store.documents.list() == []
     assert shelf.rows("select path, reason from problem") == [(at, domain.DAMAGED)]
 
 
@@ -414,7 +414,7 @@ def test_a_page_that_another_machine_removed_goes_here_too(shelf: Shelf, site: S
         store.remove(at)
     shutil.copytree(theirs / ".memdb" / "journal", tmp_path / "root" / ".memdb" / "journal", dirs_exist_ok=True)
     shelf.store.sync()
-    assert (shelf.store.documents(), kept(shelf)) == ([], [])
+    assert (shelf.store.documents.list(), kept(shelf)) == ([], [])
     shelf.assert_rebuilds()
 
 
@@ -453,9 +453,9 @@ def test_a_kill_while_a_page_is_kept_leaves_all_or_nothing(
             shelf.store.add([at])
     shelf.reopen()
     shelf.store.sync()
-    assert len(shelf.store.documents()) == (when == "before the database")
+    assert len(shelf.store.documents.list()) == (when == "before the database")
     shelf.store.add([at])
-    assert [document.id for document in shelf.store.documents()] == [f"document:{at}"]
+    assert [document.id for document in shelf.store.documents.list()] == [f"document:{at}"]
     shelf.assert_rebuilds()
 
 
@@ -469,7 +469,7 @@ def test_a_full_disk_keeps_nothing(shelf: Shelf, site: Site, monkeypatch: pytest
         patch.setattr(os, "fsync", full)
         with pytest.raises(NotWritable, match="No space left"):
             shelf.store.add([site.put("/handbook", page())])
-    assert (shelf.store.documents(), kept(shelf), journaled(shelf)) == ([], [], [])
+    assert (shelf.store.documents.list(), kept(shelf), journaled(shelf)) == ([], [], [])
 
 
 def test_a_credential_on_a_page_is_cut_out_before_it_is_kept(shelf: Shelf, site: Site) -> None:
@@ -505,5 +505,5 @@ def test_a_page_that_takes_its_time_keeps_no_other_thread_waiting(
 def test_what_the_link_of_a_file_is(shelf: Shelf) -> None:
     shelf.put({"a.md": "The gate is green.\n"})
     shelf.add()
-    assert shelf.store.document_link(shelf.key("a.md")) is None
-    assert [chunk.citation.link for chunk in shelf.store.chunks(shelf.key("a.md"))] == [None]
+    assert shelf.store.documents.link(shelf.key("a.md")) is None
+    assert [chunk.citation.link for chunk in shelf.store.documents.chunks(shelf.key("a.md"))] == [None]

@@ -59,14 +59,16 @@ def store(world: Answered) -> Store:
 
 
 def test_the_list_counts_texts_memories_and_documents(store: Store) -> None:
-    listed = [(e.name, e.type, e.origin, e.mentions, e.memories, e.documents, e.relations) for e in store.entities()]
+    listed = [
+        (e.name, e.type, e.origin, e.mentions, e.memories, e.documents, e.relations) for e in store.entities.list()
+    ]
     assert listed[:3] == [
         ("Quillbase", "tool", "model", 5, 3, 1, 2),
         ("Mirela Dovrak", "person", "model", 2, 2, 0, 1),
         ("Harrowgate Labs", "organization", "model", 1, 1, 0, 1),
     ]
-    assert store.entities()[0].aliases == ("Harbour Base", "Quill Base")
-    assert store.entities()[0].id == "entity:quillbase"
+    assert store.entities.list()[0].aliases == ("Harbour Base", "Quill Base")
+    assert store.entities.list()[0].id == "entity:quillbase"
 
 
 LISTS: list[tuple[dict[str, Any], list[str]]] = [
@@ -86,18 +88,18 @@ LISTS: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("options", "names"), LISTS)
 def test_lists(store: Store, options: dict[str, Any], names: list[str]) -> None:
-    assert [entity.name for entity in store.entities(**options)] == names
+    assert [entity.name for entity in store.entities.list(**options)] == names
 
 
 @pytest.mark.parametrize(
     "name", ["Quillbase", "@QUILLBASE", " quillbase", "harbour base", "Quill Base", "entity:quillbase"]
 )
 def test_an_entity_is_found_by_name_alias_and_id(store: Store, name: str) -> None:
-    assert store.entity(name).id == "entity:quillbase"
+    assert store.entities.show(name).id == "entity:quillbase"
 
 
 def test_an_entity_has_its_mentions_relations_and_documents(store: Store) -> None:
-    shown = store.entity("Harbour Base")
+    shown = store.entities.show("Harbour Base")
     assert (shown.name, shown.type, shown.mentions, shown.memories, shown.documents) == ("Quillbase", "tool", 5, 3, 1)
     assert [(m.source.rpartition("/")[2], m.name, m.origin, m.about) for m in shown.mention_list] == [
         ("quillbase", "quillbase", "names", True),
@@ -115,21 +117,21 @@ def test_an_entity_has_its_mentions_relations_and_documents(store: Store) -> Non
 
 
 def test_a_hub_is_shown_in_part(store: Store) -> None:
-    shown = store.entity("quillbase", limit=2)
+    shown = store.entities.show("quillbase", limit=2)
     assert (len(shown.mention_list), shown.mentions) == (2, 5)
-    assert store.entity("quillbase", limit=0).mention_list == ()
+    assert store.entities.show("quillbase", limit=0).mention_list == ()
 
 
 Call = Callable[[Store], object]
 ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
-    (lambda s: s.entity("Quilbase"), NotFound, "No text mentions 'Quilbase'", "Did you mean quillbase"),
-    (lambda s: s.entity("dovrak"), NotFound, "No text mentions 'dovrak'", "mirela dovrak"),
-    (lambda s: s.entity("x\u202ey"), NotFound, "'x<U+202E>y'", "`memdb entities`"),
-    (lambda s: s.entity(""), NotFound, "No text mentions ''", "`memdb entities`"),
-    (lambda s: s.entity("harbour base", limit=-1), UsageError, "limit of -1", "0 or more"),
-    (lambda s: s.entities(sort="age"), UsageError, "sorted by 'age'", "mentions or name"),
-    (lambda s: s.entities(origins=["guess"]), UsageError, "no origin 'guess'", "model, rules, names"),
-    (lambda s: s.entities(limit=0), UsageError, "limit of 0", "1 or more"),
+    (lambda s: s.entities.show("Quilbase"), NotFound, "No text mentions 'Quilbase'", "Did you mean quillbase"),
+    (lambda s: s.entities.show("dovrak"), NotFound, "No text mentions 'dovrak'", "mirela dovrak"),
+    (lambda s: s.entities.show("x\u202ey"), NotFound, "'x<U+202E>y'", "`memdb entities`"),
+    (lambda s: s.entities.show(""), NotFound, "No text mentions ''", "`memdb entities`"),
+    (lambda s: s.entities.show("harbour base", limit=-1), UsageError, "limit of -1", "0 or more"),
+    (lambda s: s.entities.list(sort="age"), UsageError, "sorted by 'age'", "mentions or name"),
+    (lambda s: s.entities.list(origins=["guess"]), UsageError, "no origin 'guess'", "model, rules, names"),
+    (lambda s: s.entities.list(limit=0), UsageError, "limit of 0", "1 or more"),
 ]
 
 

@@ -246,15 +246,15 @@ def shelf(make_store: MakeStore, no_model: None, tmp_path: Path) -> Store:
 
 
 def test_a_record_of_several_chunks_counts_once(shelf: Store) -> None:
-    assert len(shelf.chunks(shelf.documents()[0].id)) > 3
+    assert len(shelf.documents.chunks(shelf.documents.list()[0].id)) > 3
     found = shelf.evaluate([{"question": "harbour", "gold": ["r1", "r2"]}], k=[1, 2])
     assert found.configurations["keyword"].scores["R@2"].value == 1.0
     assert found.unknown_gold == []
 
 
 def test_gold_may_name_chunks_and_documents(shelf: Store) -> None:
-    document = shelf.documents()[0].id
-    first, second, *_, last = [chunk.id for chunk in shelf.chunks(document)]
+    document = shelf.documents.list()[0].id
+    first, second, *_, last = [chunk.id for chunk in shelf.documents.chunks(document)]
     found = shelf.evaluate(
         [{"question": "harbour", "gold": [document]}, {"question": "harbour", "gold": [first, second, last]}], k=[100]
     )

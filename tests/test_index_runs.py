@@ -376,7 +376,7 @@ def test_a_run_tells_what_it_did(make_store: MakeStore) -> None:
     with answering(finds) as server:
         indexed = Indexed(make_store({"user/a.md": INES, "user/b.md": SAILS}), server)
         report = indexed.index()
-    run = indexed.store.runs()[0]
+    run = indexed.store.runs.list()[0]
     assert (run.id, run.state, run.model, run.done, run.calls, run.message) == (1, "done", "tiny", 2, 2, None)
     assert (run.input_tokens, run.output_tokens) == (200, 40)
     assert run.cost == report.cost == pytest.approx(200e-6 + 4 * 40e-6)
@@ -395,7 +395,7 @@ def test_no_run_is_made_where_nothing_waits(make_store: MakeStore) -> None:
     with LlmServer() as server:
         assert Indexed(make_store(), server).index().id is None
     with pytest.raises(NotFound):
-        make_store().run(1)
+        make_store().runs.show(1)
 
 
 def test_the_last_hundred_runs_are_kept(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,7 +404,7 @@ def test_the_last_hundred_runs_are_kept(make_store: MakeStore, monkeypatch: pyte
         indexed = Indexed(make_store(dict(notes(5))), server)
         for _ in range(5):
             indexed.index(limit=1)
-    assert [run.id for run in indexed.store.runs()] == [5, 4, 3]
+    assert [run.id for run in indexed.store.runs.list()] == [5, 4, 3]
     assert {row[0] for row in indexed.rows("select run_id from run_event")} == {3, 4, 5}
 
 
@@ -418,7 +418,7 @@ def test_a_run_of_a_dead_process_is_shown_as_stopped_and_its_claims_are_free(mak
                 " values ('index', 'running', '2026-03-01T10:00:00.000Z', 4711)"
             )
             connection.execute("insert into claim select text_sha256, 1, unixepoch() + 900 from memory")
-        assert [(run.state, run.message) for run in indexed.store.runs()] == [("stopped", runs.KILLED)]
+        assert [(run.state, run.message) for run in indexed.store.runs.list()] == [("stopped", runs.KILLED)]
         assert rows(indexed.store, "select * from claim") == []
         assert indexed.index().done == 1
 
@@ -435,7 +435,7 @@ def test_a_text_that_another_run_is_at_is_left_to_it(make_store: MakeStore) -> N
                 )
             report = indexed.index()
             assert (report.done, report.elsewhere, indexed.asked) == (1, 1, 1)
-            assert [run.state for run in indexed.store.runs()] == ["done", "running"]
+            assert [run.state for run in indexed.store.runs.list()] == ["done", "running"]
         assert (indexed.index().done, indexed.asked) == (1, 2)
 
 
@@ -494,7 +494,7 @@ def test_without_a_model_it_says_so(
         store.index(llm=Llm(model, **options))
     assert caught.value.message == f"2 texts wait for a language model. {reason}"
     assert caught.value.hint
-    assert store.runs() == []
+    assert store.runs.list() == []
     assert store.recall("berth").hits
 
 

@@ -140,7 +140,7 @@ def test_an_endpoint_that_is_down_stops_the_run_and_counts_against_no_text(make_
             assert "answers HTTP 503: maintenance" in (report.message or "")
         assert indexed.waits[:5] == [1.0, 2.0, 4.0, 8.0, 1.0]
         assert rows(indexed.store, "select * from failure") == []
-        assert [run.state for run in indexed.store.runs()] == ["failed"] * 4
+        assert [run.state for run in indexed.store.runs.list()] == ["failed"] * 4
         server.answer = good
         assert (indexed.index().done, indexed.index().given_up) == (9, [])
 
@@ -236,7 +236,7 @@ def test_ctrl_c_keeps_what_was_answered(make_store: MakeStore) -> None:
                 indexed.index()
         finally:
             signal.signal(signal.SIGINT, before)
-        (run,) = indexed.store.runs()
+        (run,) = indexed.store.runs.list()
         assert (run.state, run.message, run.done) == ("stopped", "interrupted", 2)
         assert rows(indexed.store, "select * from claim") == []
         server.answer = good

@@ -46,8 +46,8 @@ def test_two_processes_at_once_ask_about_no_text_twice(make_store: MakeStore, mo
         asked = Counter(request.text for request in server.requests)
         assert (len(asked), max(asked.values())) == (30, 1)
         assert store.index().calls == 0
-    assert [run.state for run in store.runs()] == ["done", "done"]
-    assert min(run.done for run in store.runs()) > 0 and sum(run.done for run in store.runs()) == 30
+    assert [run.state for run in store.runs.list()] == ["done", "done"]
+    assert min(run.done for run in store.runs.list()) > 0 and sum(run.done for run in store.runs.list()) == 30
     assert rows(store, "select count(*), count(distinct text_sha256) from extraction") == [(30, 30)]
     assert rows(store, "select * from claim") == []
     live = store.digest()
@@ -78,7 +78,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(
             process.kill()
             process.communicate()
             answered += bool(rows(store, "select 1 from extraction"))
-            assert all(run.state != "running" for run in store.runs())
+            assert all(run.state != "running" for run in store.runs.list())
             again = indexing(store.place.root)
             _, said = again.communicate(timeout=120)
             assert again.returncode == 0, said

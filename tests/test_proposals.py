@@ -54,7 +54,7 @@ def asked(world: Answered) -> Answered:
 
 
 def states(store: Store) -> dict[tuple[str, str], tuple[str, int]]:
-    return {(p.kind, p.name): (p.state, p.texts) for p in store.proposals()}
+    return {(p.kind, p.name): (p.state, p.texts) for p in store.proposals.list()}
 
 
 def test_a_name_waits_until_a_second_text_asks_for_it(world: Answered) -> None:
@@ -67,10 +67,10 @@ def test_a_name_waits_until_a_second_text_asks_for_it(world: Answered) -> None:
         ("predicate", "runs_over"): ("pending", 2),
         ("type", "protocols"): ("waiting", 1),
     }
-    first = world.store.proposals()[0]
+    first = world.store.proposals.list()[0]
     assert (first.name, first.description, first.examples) == ("protocol", SAID, ("MQTT", "Zigbee"))
     assert first.sources == ("project/gate", "project/line")
-    second = world.store.proposals(states=["pending"])[1]
+    second = world.store.proposals.list(states=["pending"])[1]
     assert (second.name, second.description) == ("runs_over", None)
     assert second.examples == ("Ada Wren runs_over MQTT", "Ada Wren runs_over Zigbee")
 
@@ -103,7 +103,7 @@ def test_approval_links_all_that_was_seen_without_a_call(world: Answered) -> Non
     asked(world)
     ledger = world.rows("select * from extraction")
     before = world.mentions()
-    entry = world.store.approve("type", "protocol")
+    entry = world.store.proposals.approve("type", "protocol")
     assert (entry.description, entry.origin, entry.uses, entry.evidence) == (SAID, "user", 2, 4)
     assert world.mentions() - before >= {
         ("project/line", "mqtt"),
@@ -114,7 +114,7 @@ def test_approval_links_all_that_was_seen_without_a_call(world: Answered) -> Non
         ("protocol", 2)
     ]
     assert ("project/hall", "zigbee") in world.mentions()  # the name is known now
-    world.store.approve("predicate", "runs over", description="The subject runs by the object.")
+    world.store.proposals.approve("predicate", "runs over", description="The subject runs by the object.")
     assert world.rows("select subject, object from relations order by 2") == [
         ("entity:ada wren", "entity:mqtt"),
         ("entity:ada wren", "entity:zigbee"),
@@ -124,7 +124,7 @@ def test_approval_links_all_that_was_seen_without_a_call(world: Answered) -> Non
 
 
 def test_what_is_asked_for_after_the_approval_is_linked_at_once(world: Answered) -> None:
-    asked(world).store.approve("type", "protocol", description=RULE)
+    asked(world).store.proposals.approve("type", "protocol", description=RULE)
     world.put("project/hall", answer(("Zigbee", "protocol")))
     assert ("project/hall", "model", "protocol") in world.rows("select source, origin, type from mentions")
     assert "- protocol: A named agreement" in messages("x", vocabulary(world.store._context.database))[0]["content"]
@@ -132,38 +132,38 @@ def test_what_is_asked_for_after_the_approval_is_linked_at_once(world: Answered)
 
 def test_approval_takes_flags(world: Answered) -> None:
     asked(world)
-    entry = world.store.approve("predicate", "runs_over", description=RULE, single_valued=True)
+    entry = world.store.proposals.approve("predicate", "runs_over", description=RULE, single_valued=True)
     assert entry.single_valued
-    assert world.store.approve("type", "protocol", single_letters=True).single_letters
+    assert world.store.proposals.approve("type", "protocol", single_letters=True).single_letters
 
 
 def test_what_one_text_asked_for_may_be_approved(world: Answered) -> None:
     world.put("project/line", LINE)
-    world.store.approve("type", "protocol")
+    world.store.proposals.approve("type", "protocol")
     assert ("project/line", "mqtt") in world.mentions()
 
 
 def test_a_dismissed_name_is_asked_no_more(world: Answered) -> None:
     asked(world)
     before = world.mentions()
-    assert world.store.dismiss("type", "Protocol").state == "dismissed"
+    assert world.store.proposals.dismiss("type", "Protocol").state == "dismissed"
     assert world.mentions() == before
     world.put("project/hall", answer(("Zigbee", "protocol"), new_types={"protocol": SAID}))
     assert states(world.store)["type", "protocol"] == ("dismissed", 3)
-    assert [p.name for p in world.store.proposals(states=["pending"])] == ["runs_over"]
+    assert [p.name for p in world.store.proposals.list(states=["pending"])] == ["runs_over"]
     assert "protocol:" not in messages("x", vocabulary(world.store._context.database))[0]["content"]
-    restored = world.store.restore_proposal("type", "protocol")
+    restored = world.store.proposals.restore("type", "protocol")
     assert restored is not None
     assert (restored.state, restored.texts) == ("pending", 3)
-    assert world.store.approve("type", "protocol").uses == 2
+    assert world.store.proposals.approve("type", "protocol").uses == 2
 
 
 def test_a_dismissal_outlives_the_texts_that_asked(world: Answered) -> None:
     world.put("project/line", LINE)
-    world.store.dismiss("type", "protocol")
+    world.store.proposals.dismiss("type", "protocol")
     (world.root / "project/line.md").unlink()
     assert states(world.store) == {("type", "protocol"): ("dismissed", 0)}
-    assert world.store.restore_proposal("type", "protocol") is None
+    assert world.store.proposals.restore("type", "protocol") is None
     assert states(world.store) == {}
 
 
@@ -172,25 +172,40 @@ def test_a_secret_text_asks_for_nothing(world: Answered) -> None:
     world.write({"project/key.md": f"MQTT key {secret}\n"})
     world.store.sync()
     world.put("project/key", answer(("MQTT", "protocol"), new_types={secret: SAID, "wire": f"Uses {secret}."}))
-    assert secret not in repr(world.store.proposals())
+    assert secret not in repr(world.store.proposals.list())
     assert secret not in repr(world.rows("select * from proposal_evidence"))
 
 
 Call = Callable[[Store], object]
 ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
-    (lambda s: s.proposals(states=["open"]), UsageError, "no state 'open'", "pending, waiting, dismissed"),
-    (lambda s: s.approve("type", "protocl"), NotFound, "asked for a type 'protocl'", "Did you mean protocol"),
-    (lambda s: s.approve("type", "\u200bx"), NotFound, "'<U+200B>x'", "memdb proposals --all"),
-    (lambda s: s.approve("type", "tool"), UsageError, "There is a type 'tool' already", "choose another"),
-    (lambda s: s.approve("predicate", "runs_over"), UsageError, "No model said", "--description"),
-    (lambda s: s.approve("predicate", "runs_over", description=" "), UsageError, "cannot be empty", "--description"),
-    (lambda s: s.approve("type", "vibe"), Refused, "was dismissed", 'memdb proposals restore type "vibe"'),
-    (lambda s: s.approve("type", "protocol", single_valued=True), UsageError, "Only a predicate", "single_valued"),
-    (lambda s: s.dismiss("type", "tool"), UsageError, "There is a type 'tool' already", "choose another"),
-    (lambda s: s.dismiss("thing", "tool"), UsageError, "no part of the vocabulary", "`type`"),
-    (lambda s: s.dismiss("predicate", "protocol"), NotFound, "a predicate 'protocol'", "memdb proposals --all"),
-    (lambda s: s.restore_proposal("type", "protocol"), NotFound, "was dismissed", "--state dismissed"),
-    (lambda s: s.restore_proposal("type", "vibes"), NotFound, "'vibes'", "Did you mean vibe"),
+    (lambda s: s.proposals.list(states=["open"]), UsageError, "no state 'open'", "pending, waiting, dismissed"),
+    (lambda s: s.proposals.approve("type", "protocl"), NotFound, "asked for a type 'protocl'", "Did you mean protocol"),
+    (lambda s: s.proposals.approve("type", "\u200bx"), NotFound, "'<U+200B>x'", "memdb proposals --all"),
+    (lambda s: s.proposals.approve("type", "tool"), UsageError, "There is a type 'tool' already", "choose another"),
+    (lambda s: s.proposals.approve("predicate", "runs_over"), UsageError, "No model said", "--description"),
+    (
+        lambda s: s.proposals.approve("predicate", "runs_over", description=" "),
+        UsageError,
+        "cannot be empty",
+        "--description",
+    ),
+    (lambda s: s.proposals.approve("type", "vibe"), Refused, "was dismissed", 'memdb proposals restore type "vibe"'),
+    (
+        lambda s: s.proposals.approve("type", "protocol", single_valued=True),
+        UsageError,
+        "Only a predicate",
+        "single_valued",
+    ),
+    (lambda s: s.proposals.dismiss("type", "tool"), UsageError, "There is a type 'tool' already", "choose another"),
+    (lambda s: s.proposals.dismiss("thing", "tool"), UsageError, "no part of the vocabulary", "`type`"),
+    (
+        lambda s: s.proposals.dismiss("predicate", "protocol"),
+        NotFound,
+        "a predicate 'protocol'",
+        "memdb proposals --all",
+    ),
+    (lambda s: s.proposals.restore("type", "protocol"), NotFound, "was dismissed", "--state dismissed"),
+    (lambda s: s.proposals.restore("type", "vibes"), NotFound, "'vibes'", "Did you mean vibe"),
 ]
 
 
@@ -200,7 +215,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         patch.setenv("MEMDB_HOME", str(tmp_path_factory.mktemp("home")))
         made = asked(Answered(tmp_path_factory.mktemp("decided"), TEXTS))
         made.put("project/hall", answer(("Zigbee", "vibe")))
-        made.store.dismiss("type", "vibe")
+        made.store.proposals.dismiss("type", "vibe")
         yield made.store
         made.store.close()
 
@@ -218,7 +233,7 @@ def test_what_is_refused(decided: Store, call: Call, kind: type[MemdbError], mes
 
 def test_to_dismiss_twice_is_journaled_once(decided: Store) -> None:
     before = decided._context.journal.state()
-    assert decided.dismiss("type", "vibe").state == "dismissed"
+    assert decided.proposals.dismiss("type", "vibe").state == "dismissed"
     assert decided._context.journal.state() == before
 
 
@@ -235,32 +250,32 @@ def decide(store: Store, decision: Decision) -> None:
     action, (kind, name), variant = decision
     flag = {"single_letters": variant == 2} if kind == "type" else {"single_valued": variant == 2}
     if action == "add":
-        store.schema_add(kind, name, f"Rule {variant}.", **flag)
+        store.schema.add(kind, name, f"Rule {variant}.", **flag)
     elif action == "approve":
-        store.approve(kind, name, description=f"Rule {variant}.", **flag)
+        store.proposals.approve(kind, name, description=f"Rule {variant}.", **flag)
     elif action == "describe":
-        store.schema_describe(kind, name, f"Rule {variant}.")
+        store.schema.describe(kind, name, f"Rule {variant}.")
     else:
-        methods = {"dismiss": store.dismiss, "restore": store.restore_proposal}
-        (methods.get(action) or getattr(store, f"schema_{action}"))(kind, name)
+        methods = {"dismiss": store.proposals.dismiss, "restore": store.proposals.restore}
+        (methods.get(action) or getattr(store.schema, action))(kind, name)
 
 
 def undo(store: Store, decision: Decision, before: dict[tuple[str, str], str]) -> bool:
     """Take a decision back; False where that cannot be done."""
     action, (kind, name), _ = decision
     if action in ("add", "approve"):
-        store.schema_disable(kind, name)
-        store.schema_delete(kind, name)
+        store.schema.disable(kind, name)
+        store.schema.delete(kind, name)
     elif action == "describe":
-        store.schema_describe(kind, name, before[kind, name].partition(": ")[2])
+        store.schema.describe(kind, name, before[kind, name].partition(": ")[2])
     elif action == "disable" and before[kind, name].startswith("active"):
-        store.schema_enable(kind, name)
+        store.schema.enable(kind, name)
     elif action == "enable" and before[kind, name].startswith("disabled"):
-        store.schema_disable(kind, name)
+        store.schema.disable(kind, name)
     elif action == "dismiss":
-        store.restore_proposal(kind, name)
+        store.proposals.restore(kind, name)
     elif action == "restore":
-        store.dismiss(kind, name)
+        store.proposals.dismiss(kind, name)
     return action != "delete"
 
 
@@ -271,7 +286,7 @@ def test_any_decisions_survive_a_rebuild_and_can_be_taken_back(sequence: list[De
         world = asked(Answered(Path(folder), TEXTS))
         try:
             for decision in sequence:
-                shown = {(e.kind, e.name): f"{e.state}: {e.description}" for e in world.store.schema()}
+                shown = {(e.kind, e.name): f"{e.state}: {e.description}" for e in world.store.schema.list()}
                 before = world.digest().tables
                 try:
                     decide(world.store, decision)

@@ -189,7 +189,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 new_types={"protocol": "A wire format.", "vibe": "A mood."},
             ),
         )  # fmt: skip
-        world.store.dismiss("type", "vibe")
+        world.store.proposals.dismiss("type", "vibe")
         yield world.store
         world.store.close()
 

@@ -37,10 +37,10 @@ def find_passage(store: Store, written: str, around: int) -> Around | str | None
 
     Raises NotFound for an id of a document or chunk that is not there.
     """
-    if written.startswith(PREFIX) and (chunks := store.show_chunk(written, around=around)):
+    if written.startswith(PREFIX) and (chunks := store.documents.chunk(written, around=around)):
         return Around(written, chunks)
     try:
-        return store.find_document(written)
+        return store.documents.find(written)
     except NotFound:
         if not written.startswith(PREFIX):
             return None
@@ -74,8 +74,8 @@ def print_chunk(found: Around, as_json: bool) -> None:
 
 def print_document(store: Store, key: str, as_json: bool) -> None:
     """A document's places and facts, then its headings with the chunks below each."""
-    document = next(document for document in store.documents() if document.id == key)
-    outline = _outline(store.chunks(key))
+    document = next(document for document in store.documents.list() if document.id == key)
+    outline = _outline(store.documents.chunks(key))
     if as_json:
         screen.as_json(asdict(document) | {"outline": outline})
         return

@@ -23,23 +23,24 @@ from memdb.services.recall import Filters, Hit, Recall
 
 if TYPE_CHECKING:
     from memdb.base.llm import Llm
+    from memdb.groups.conflicts import Conflicts
+    from memdb.groups.documents import Documents
+    from memdb.groups.entities import Entities
+    from memdb.groups.proposals import Proposals
+    from memdb.groups.runs import Runs
+    from memdb.groups.schema import Schema
     from memdb.services.auto_index import Worker
-    from memdb.services.conflicts import Conflict
     from memdb.services.digests import Digest
     from memdb.services.document_additions import Added
-    from memdb.services.entity_reading import EntityListed, EntityShown
     from memdb.services.evaluation import Evaluation
     from memdb.services.extraction_plans import Plan
     from memdb.services.extraction_runs import RunReport
     from memdb.services.forgetting import Forgotten
     from memdb.services.inspection import Finding
-    from memdb.services.proposals import Proposal
-    from memdb.services.reading import ChunkListed, DocumentListed, Listed, PastText, Shown, Written
+    from memdb.services.reading import Listed, PastText, Shown, Written
     from memdb.services.rebuilding import Rebuilt
-    from memdb.services.runs import Run, RunEvent
     from memdb.services.saving import Saved
     from memdb.services.sync import SyncReport
-    from memdb.services.vocabulary import EntryListed
 
 Result = TypeVar("Result")
 
@@ -235,35 +236,6 @@ class Store:
         self.sync()
         return self._run(lambda context: digests.digest(context.database))
 
-    def documents(self) -> Sequence[DocumentListed]:
-        """The documents that the store mirrors, by path."""
-        self._freshen(embed=False)
-        return self._run(reading.list_documents)
-
-    def find_document(self, document: str) -> str:
-        """The id of a document by id or path. Raises NotFound."""
-        return self._run(lambda context: reading.find_document(context, document))
-
-    def chunks(self, document: str) -> Sequence[ChunkListed]:
-        """The chunks of a document by id or path. Raises NotFound."""
-        self._freshen(embed=False)
-        return self._run(lambda context: reading.list_chunks(context, document))
-
-    def show_chunk(self, chunk: str, *, around: int = 1) -> Sequence[ChunkListed]:
-        """A chunk by its id with so many neighbours on each side, in order; empty where there is none."""
-        self._freshen(embed=False)
-        return self._run(lambda context: reading.show_chunk(context, chunk, around=around))
-
-    def open_path(self, document: str) -> Path:
-        """The file of a document by its id alone: its first place that is there, or its snapshot. Raises NotFound."""
-        self._freshen(embed=False)
-        return self._run(lambda context: reading.open_path(context, document))
-
-    def document_link(self, document: str) -> str | None:
-        """The address that a document was read from, by its id alone; None of a file or an upload."""
-        self._freshen(embed=False)
-        return self._run(lambda context: reading.document_link(context, document))
-
     # Writing
 
     def sync(self, *, yes: bool = False, embed: bool = True, progress: Progress = silent) -> SyncReport:
@@ -408,18 +380,6 @@ class Store:
             self.sync(embed=False)
         return self._run(lambda context: extraction_plans.plan(context, rebuild=rebuild, llm=llm))
 
-    def runs(self, limit: int | None = None) -> Sequence[Run]:
-        """The runs of the language model, the newest first."""
-        from memdb.services import runs
-
-        return self._run(lambda context: runs.runs(context, limit))
-
-    def run(self, number: int) -> tuple[Run, Sequence[RunEvent]]:
-        """One run with what happened to each text. Raises NotFound."""
-        from memdb.services import runs
-
-        return self._run(lambda context: runs.run(context, number))
-
     def auto_index(self, on: bool | None = None) -> bool:
         """Whether what is written is indexed without being asked to, some seconds later; given a value, set that."""
         from memdb.services import auto_index
@@ -437,133 +397,56 @@ class Store:
 
         return self._apart(auto_index.work)
 
-    # Entities and their vocabulary
+    # Groups of methods by noun
 
-    def entities(self, **options: Any) -> Sequence[EntityListed]:
-        """The entities that texts mention, with usage; takes types, name, origins, sort (mentions, name) and limit.
+    @property
+    def entities(self) -> Entities:
+        """The entities that texts mention, and what people decide of them."""
+        from memdb.groups.entities import Entities
 
-        `name` is a part of a name or alias in any spelling. Raises UsageError.
-        """
-        from memdb.services import entity_reading
+        return Entities(self._fresh)
 
-        self._freshen(embed=False)
-        return self._run(lambda context: entity_reading.listed(context.database, **options))
+    @property
+    def schema(self) -> Schema:
+        """The vocabulary of the entity graph: its types and predicates."""
+        from memdb.groups.schema import Schema
 
-    def entity(self, entity: str, *, limit: int | None = None) -> EntityShown:
-        """One entity by its name, an alias or its id, with relations, documents and up to `limit` mentions.
+        return Schema(self._fresh)
 
-        Raises NotFound with the names that come near.
-        """
-        from memdb.services import entity_reading
+    @property
+    def proposals(self) -> Proposals:
+        """The types and predicates that models want."""
+        from memdb.groups.proposals import Proposals
 
-        self._freshen(embed=False)
-        most = entity_reading.MOST_MENTIONS if limit is None else limit
-        return self._run(lambda context: entity_reading.show(context.database, entity, limit=most))
+        return Proposals(self._fresh)
 
-    def schema(self) -> Sequence[EntryListed]:
-        """The vocabulary with its usage: types, then predicates, disabled ones too."""
-        from memdb.services import vocabulary
+    @property
+    def conflicts(self) -> Conflicts:
+        """Where texts contradict one another."""
+        from memdb.groups.conflicts import Conflicts
 
-        self._freshen(embed=False)
-        return self._run(lambda context: vocabulary.listed(context.database))
+        return Conflicts(self._fresh)
 
-    def schema_add(
-        self, kind: str, name: str, description: str, *, single_letters: bool = False, single_valued: bool = False
-    ) -> EntryListed:
-        """Add a type or predicate; the description is the rule by which a model uses it. Links what is held for it.
+    @property
+    def runs(self) -> Runs:
+        """The runs of the language model."""
+        from memdb.groups.runs import Runs
 
-        `single_letters` lets in names of one letter for a type, `single_valued` makes a second object of a predicate a
-        conflict. Raises UsageError, SecretFound.
-        """
-        from memdb.services import vocabulary
+        return Runs(self._fresh)
 
-        self._freshen(embed=False)
-        flags = {"single_letters": single_letters, "single_valued": single_valued}
-        return self._run(lambda context: vocabulary.add(context, kind, name, description, **flags))
+    @property
+    def documents(self) -> Documents:
+        """The documents that the store mirrors, and their chunks."""
+        from memdb.groups.documents import Documents
 
-    def schema_describe(self, kind: str, name: str, description: str) -> EntryListed:
-        """Give a user entry another rule. Raises NotFound, UsageError, Refused for a system entry."""
-        from memdb.services import vocabulary
-
-        self._freshen(embed=False)
-        return self._run(lambda context: vocabulary.describe(context, kind, name, description))
-
-    def schema_disable(self, kind: str, name: str) -> EntryListed:
-        """Take an entry out of the prompt; what it links already stays. Raises NotFound."""
-        from memdb.services import vocabulary
-
-        self._freshen(embed=False)
-        return self._run(lambda context: vocabulary.disable(context, kind, name))
-
-    def schema_enable(self, kind: str, name: str) -> EntryListed:
-        """Put an entry back into the prompt, and link what was named by it meanwhile. Raises NotFound."""
-        from memdb.services import vocabulary
-
-        self._freshen(embed=False)
-        return self._run(lambda context: vocabulary.enable(context, kind, name))
-
-    def schema_delete(self, kind: str, name: str) -> EntryListed:
-        """Delete a disabled user entry and return what it was; its evidence is held again. Raises NotFound, Refused."""
-        from memdb.services import vocabulary
-
-        self._freshen(embed=False)
-        return self._run(lambda context: vocabulary.delete(context, kind, name))
-
-    def proposals(self, *, states: Sequence[str] = ()) -> Sequence[Proposal]:
-        """The types and predicates that models want; states are pending (two texts asked), waiting, dismissed."""
-        from memdb.services import proposals
-
-        self._freshen(embed=False)
-        return self._run(lambda context: proposals.listed(context.database, states))
-
-    def approve(
-        self,
-        kind: str,
-        name: str,
-        *,
-        description: str | None = None,
-        single_letters: bool = False,
-        single_valued: bool = False,
-    ) -> EntryListed:
-        """Make a proposal an entry and link all evidence seen so far, without a call; flags as for `schema_add`.
-
-        Without a description the model's is the rule. Raises NotFound, UsageError, Refused where it was dismissed.
-        """
-        from memdb.services import proposals
-
-        self._freshen(embed=False)
-        flags = {"single_letters": single_letters, "single_valued": single_valued}
-        return self._run(lambda context: proposals.approve(context, kind, name, description=description, **flags))
-
-    def dismiss(self, kind: str, name: str) -> Proposal:
-        """Take a proposal off the list; no text that asks for it brings it back. Raises NotFound, UsageError."""
-        from memdb.services import proposals
-
-        self._freshen(embed=False)
-        return self._run(lambda context: proposals.dismiss(context, kind, name))
-
-    def restore_proposal(self, kind: str, name: str) -> Proposal | None:
-        """Take a dismissal back; None where no text asks for the name any more. Raises NotFound."""
-        from memdb.services import proposals
-
-        self._freshen(embed=False)
-        return self._run(lambda context: proposals.restore(context, kind, name))
-
-    def conflicts(self) -> Sequence[Conflict]:
-        """Where texts contradict one another: one subject and predicate with several objects, all of which stand."""
-        from memdb.services import conflicts
-
-        self._freshen(embed=False)
-        return self._run(lambda context: conflicts.listed(context.database))
-
-    def conflict(self, conflict: str) -> Conflict:
-        """One conflict by its id or its subject, with a quote from each text. Raises NotFound, UsageError."""
-        from memdb.services import conflicts
-
-        self._freshen(embed=False)
-        return self._run(lambda context: conflicts.show(context.database, conflict))
+        return Documents(self._fresh)
 
     # Keeping it going
+
+    def _fresh(self, call: Callable[[Context], Result]) -> Result:
+        """Run a service on an index that is up to the files."""
+        self._freshen(embed=False)
+        return self._run(call)
 
     def _run(self, call: Callable[[Context], Result]) -> Result:
         """Run a service.

@@ -98,7 +98,7 @@ def recall(
     query = read_question() if question == ["-"] else " ".join(question)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword), ("entity", entity)) if wanted]
     with open_store(root, database) as store:
-        within = store.find_document(document) if document is not None else None
+        within = store.documents.find(document) if document is not None else None
         kinds = (kind.value,) if kind is not None else ()
         filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, within)
         if sql:

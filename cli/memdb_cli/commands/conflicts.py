@@ -40,7 +40,7 @@ def list_conflicts(root: Root = None, database: Database = None, as_json: AsJson
 
 def _print_list(root: Path | None, database: Path | None, as_json: bool) -> None:
     with open_store(root, database) as store:
-        found = store.conflicts()
+        found = store.conflicts.list()
         if as_json:
             screen.as_json({"conflicts": [asdict(conflict) for conflict in found]})
         elif found:
@@ -78,7 +78,7 @@ def show(
 ) -> None:
     """Show a conflict with a quote from each text."""
     with open_store(root, database) as store:
-        found = store.conflict(conflict)
+        found = store.conflicts.show(conflict)
         if as_json:
             screen.as_json(asdict(found))
             return

@@ -120,7 +120,7 @@ def _print_added(report: SyncReport) -> None:
 def documents(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the documents of the store."""
     with open_store(root, database) as store:
-        listed = store.documents()
+        listed = store.documents.list()
         if as_json:
             screen.as_json({"documents": [asdict(document) for document in listed]})
         elif listed:
@@ -142,7 +142,7 @@ def documents(root: Root = None, database: Database = None, as_json: AsJson = Fa
 def chunks(document: Document, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the chunks of a document, with their places."""
     with open_store(root, database) as store:
-        listed = store.chunks(document)
+        listed = store.documents.chunks(document)
         if as_json:
             screen.as_json({"chunks": [shapes.chunk(chunk) for chunk in listed]})
         elif listed:
@@ -191,8 +191,8 @@ def open_document(
     opened.
     """
     with open_store(root, database) as store:
-        link = store.document_link(document)
-        path = store.open_path(document) if link is None or snapshot else None
+        link = store.documents.link(document)
+        path = store.documents.path(document) if link is None or snapshot else None
         if print_path:
             pass
         elif path is not None:

@@ -93,7 +93,7 @@ def list_entities(
 ) -> None:
     """List the named things that texts mention, the most mentioned first."""
     with open_store(root, database) as store:
-        found = store.entities(types=types or (), name=name, origins=origins or (), sort=sort, limit=limit + 1)
+        found = store.entities.list(types=types or (), name=name, origins=origins or (), sort=sort, limit=limit + 1)
         shown = found[:limit]
         if as_json:
             screen.as_json({"entities": [asdict(entity) for entity in shown], "more": len(found) > limit})
@@ -137,7 +137,7 @@ def show(
 ) -> None:
     """Show an entity: its aliases and relations, and the memories and documents that mention it."""
     with open_store(root, database) as store:
-        shown = store.entity(entity, limit=limit)
+        shown = store.entities.show(entity, limit=limit)
         if as_json:
             screen.as_json(asdict(shown))
         else:

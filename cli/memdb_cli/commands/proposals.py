@@ -73,7 +73,7 @@ def _print_list(
     states: list[str] | None, everything: bool, root: Path | None, database: Path | None, as_json: bool
 ) -> None:
     with open_store(root, database) as store:
-        found = store.proposals(states=() if everything else states or ("pending",))
+        found = store.proposals.list(states=() if everything else states or ("pending",))
         if as_json:
             screen.as_json({"proposals": [asdict(proposal) for proposal in found]})
         elif found:
@@ -111,7 +111,7 @@ def approve(
 ) -> None:
     """Make it part of the vocabulary, and link all texts that asked for it so far. No model is called."""
     with open_store(root, database) as store:
-        entry = store.approve(
+        entry = store.proposals.approve(
             kind, name, description=description, single_letters=single_letters, single_valued=single_valued
         )
         print_entry(entry, "approved", as_json)
@@ -125,7 +125,7 @@ def approve(
 def dismiss(kind: Kind, name: EntryName, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Take it off the list, whoever asks for it again."""
     with open_store(root, database) as store:
-        proposal = store.dismiss(kind, name)
+        proposal = store.proposals.dismiss(kind, name)
         if as_json:
             screen.as_json({"proposal": asdict(proposal)})
         else:
@@ -136,7 +136,7 @@ def dismiss(kind: Kind, name: EntryName, root: Root = None, database: Database =
 def restore(kind: Kind, name: EntryName, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Take a dismissal back."""
     with open_store(root, database) as store:
-        proposal = store.restore_proposal(kind, name)
+        proposal = store.proposals.restore(kind, name)
         if as_json:
             screen.as_json({"proposal": asdict(proposal) if proposal else None})
             return

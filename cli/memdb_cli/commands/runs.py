@@ -33,7 +33,7 @@ def runs(
     if context.invoked_subcommand is not None:
         return
     with open_store(root, database) as store:
-        found = store.runs(limit)
+        found = store.runs.list(limit)
     if as_json:
         screen.as_json({"runs": [asdict(run) for run in found]})
     elif found:
@@ -72,7 +72,7 @@ def show(
 ) -> None:
     """Show one run with what happened to each text: found, dropped with the reason, held, skipped, failed."""
     with open_store(root, database) as store:
-        run, events = store.run(number)
+        run, events = store.runs.show(number)
     if as_json:
         screen.as_json(asdict(run) | {"events": [asdict(event) for event in events]})
         return

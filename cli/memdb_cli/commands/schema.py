@@ -47,7 +47,7 @@ def schema(context: typer.Context, root: Root = None, database: Database = None,
 def list_entries(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """List types and predicates, each with its rule and how often it is used."""
     with open_store(root, database) as store:
-        found = store.schema()
+        found = store.schema.list()
         if as_json:
             screen.as_json({"entries": [asdict(entry) for entry in found]})
             return
@@ -88,7 +88,7 @@ def add(
     """Add a type or predicate of your own. What texts named by it already is linked, without a call."""
 
     def decide(store: Store) -> EntryListed:
-        return store.schema_add(kind, name, description, single_letters=single_letters, single_valued=single_valued)
+        return store.schema.add(kind, name, description, single_letters=single_letters, single_valued=single_valued)
 
     _decide(root, database, as_json, decide, "added")
 
@@ -109,19 +109,19 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Give an entry of your own another rule."""
-    _decide(root, database, as_json, lambda store: store.schema_describe(kind, name, description), "described")
+    _decide(root, database, as_json, lambda store: store.schema.describe(kind, name, description), "described")
 
 
 @commands.command(epilog=notes("memdb schema disable type concept", exits="3 for no such entry."))
 def disable(kind: Kind, name: EntryName, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Take an entry out of the prompt. What it links already stays."""
-    _decide(root, database, as_json, lambda store: store.schema_disable(kind, name), "disabled")
+    _decide(root, database, as_json, lambda store: store.schema.disable(kind, name), "disabled")
 
 
 @commands.command(epilog=notes("memdb schema enable type concept", exits="3 for no such entry."))
 def enable(kind: Kind, name: EntryName, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Put an entry back into the prompt, and link what was named by it meanwhile."""
-    _decide(root, database, as_json, lambda store: store.schema_enable(kind, name), "enabled")
+    _decide(root, database, as_json, lambda store: store.schema.enable(kind, name), "enabled")
 
 
 @commands.command(
@@ -132,7 +132,7 @@ def enable(kind: Kind, name: EntryName, root: Root = None, database: Database = 
 )
 def delete(kind: Kind, name: EntryName, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
     """Delete a disabled entry of your own. What it linked is held, and comes back when it is added again."""
-    _decide(root, database, as_json, lambda store: store.schema_delete(kind, name), "deleted")
+    _decide(root, database, as_json, lambda store: store.schema.delete(kind, name), "deleted")
 
 
 def _decide(

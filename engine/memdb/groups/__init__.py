@@ -1,0 +1,1 @@
+"""What a store does, by noun: `store.entities.merge(...)`, `store.documents.list()`."""

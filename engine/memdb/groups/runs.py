@@ -1,0 +1,21 @@
+"""The runs of the language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memdb.groups.group import Group
+from memdb.services import runs
+from memdb.services.runs import Run, RunEvent
+
+
+class Runs(Group):
+    """The runs of the language model."""
+
+    def list(self, limit: int | None = None) -> Sequence[Run]:
+        """The runs of the language model, the newest first."""
+        return self._call(lambda context: runs.runs(context, limit))
+
+    def show(self, number: int) -> tuple[Run, Sequence[RunEvent]]:
+        """One run with what happened to each text. Raises NotFound."""
+        return self._call(lambda context: runs.run(context, number))
