@@ -35,6 +35,8 @@ def own_user(tmp_path_factory: pytest.TempPathFactory, model_cache: Path, monkey
     """No test reads or writes the real user's folders or settings."""
     for name in (*OWN_SETTINGS, *LLM_SETTINGS):
         monkeypatch.delenv(name, raising=False)
+    # A run that compares memories too asks a model more often: tests of it switch it on.
+    monkeypatch.setenv("MEMDB_JUDGE", "off")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("MEMDB_HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("MEMDB_CACHE_DIR", str(model_cache))

@@ -15,7 +15,12 @@ from memdb_cli.options import EXIT_CODES
 from tests.cli_support import make, memdb
 
 MODEL_COMMANDS = ("list", "use", "pull", "path")
+ENTITY_COMMANDS = (
+    "list", "show", "suggest", "rename", "retype", "merge", "unmerge", "delete", "restore", "distinct"
+)  # fmt: skip
 HELPS = [(name,) for name in COMMANDS] + [("model", name) for name in MODEL_COMMANDS]
+HELPS += [("hook", name) for name in ("run", "install", "remove", "status")]
+HELPS += [("entities", name) for name in ENTITY_COMMANDS]
 
 
 @pytest.mark.parametrize("words", HELPS, ids=" ".join)

@@ -39,7 +39,10 @@ def test_save_makes_changes_and_leaves(root: Path) -> None:
 def test_save_json_has_the_sha256_of_the_file(root: Path) -> None:
     saved = memdb("save", "user/me", "--body", "Hi.", "--json").json
     digest = hashlib.sha256((root / "user" / "me.md").read_bytes()).hexdigest()
-    assert saved == {"id": "user/me", "file": "user/me.md", "created": True, "changed": True, "sha256": digest}
+    assert saved == {
+        "id": "user/me", "file": "user/me.md", "created": True, "changed": True, "sha256": digest, "restates": None,
+        "left_out": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -151,11 +151,12 @@ def test_an_empty_answer_says_why_and_is_no_error(root: Path) -> None:
 
 
 def test_recall_for_a_prompt(root: Path) -> None:
-    assert memdb("recall", "tables for comparisons", "--format", "prompt", "--limit", "1").out == (
-        "- [feedback/prefers-tables] Prefers tables\n\nTables for comparisons.\n"
+    whole = memdb("recall", "tables for comparisons", "--format", "prompt", "--limit", "1").out
+    assert whole.endswith(
+        "\n\n- [feedback/prefers-tables] Prefers tables\n\n  Tables for comparisons.\n\n</memdb-notes>\n"
     )
-    short = memdb("recall", "tables for comparisons", "--format", "prompt", "--limit", "1", "--budget", "50").out
-    assert short == "- [feedback/prefers-tables] Prefers tables\n"
+    short = memdb("recall", "tables for comparisons", "--format", "prompt", "--limit", "1", "--budget", "230").out
+    assert short.endswith("\n\n- [feedback/prefers-tables] Prefers tables\n</memdb-notes>\n")
     none = memdb("recall", "tables", "--format", "prompt", "--budget", "5")
     assert (none.code, none.out, none.err.splitlines()[0]) == (0, "", "Nothing fits into 5 bytes.")
 

@@ -19,7 +19,7 @@ GROUPS = {
     "schema": ("list", "add", "describe", "disable", "enable", "delete"),
     "proposals": ("list", "approve", "dismiss", "restore"),
     "entities": ("list", "show"),
-    "conflicts": ("list", "show"),
+    "conflicts": ("list", "show", "resolve", "revert"),
 }
 
 
@@ -156,12 +156,12 @@ def test_entities_are_listed_and_shown(root: Path) -> None:
     at = ("--root", root)
     listed = lines(memdb("entities", "--origin", "model", *at))
     assert listed[:2] == [
-        "NAME TYPE MENTIONS MEMORIES DOCUMENTS KNOWN FROM ALIASES",
-        "Ada Wren person 2 2 0 model",
+        "NAME TYPE MENTIONS MEMORIES DOCUMENTS RELATIONS KNOWN FROM ALIASES",
+        "Ada Wren person 2 2 0 2 model",
     ]
     assert lines(memdb("entities", "list", "--type", "organization", "--sort", "name", *at))[1:] == [
-        "Bree Labs organization 1 1 0 model",
-        "Corvin Works organization 1 1 0 model",
+        "Bree Labs organization 1 1 0 1 model",
+        "Corvin Works organization 1 1 0 1 model",
     ]
     cut = memdb("entities", "--limit", "1", *at)
     assert len(lines(cut)) == 2

@@ -39,7 +39,11 @@ def clash(world: Answered) -> Answered:
 
 def sides(store: Store) -> list[tuple[str, str, dict[str, list[str]]]]:
     return [
-        (c.subject_name, c.predicate, {side.object_name: [source.id for source in side.sources] for side in c.sides})
+        (
+            str(c.subject_name),
+            str(c.predicate),
+            {side.object_name: [source.id for source in side.sources] for side in c.sides},
+        )
         for c in store.conflicts.list()
     ]
 

@@ -129,7 +129,12 @@ ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
     (lambda s: s.entities.show("x\u202ey"), NotFound, "'x<U+202E>y'", "`memdb entities`"),
     (lambda s: s.entities.show(""), NotFound, "No text mentions ''", "`memdb entities`"),
     (lambda s: s.entities.show("harbour base", limit=-1), UsageError, "limit of -1", "0 or more"),
-    (lambda s: s.entities.list(sort="age"), UsageError, "sorted by 'age'", "mentions or name"),
+    (
+        lambda s: s.entities.list(sort="age"),
+        UsageError,
+        "sorted by 'age'",
+        "mentions, memories, documents, relations, name",
+    ),
     (lambda s: s.entities.list(origins=["guess"]), UsageError, "no origin 'guess'", "model, rules, names"),
     (lambda s: s.entities.list(limit=0), UsageError, "limit of 0", "1 or more"),
 ]

@@ -324,6 +324,7 @@ def test_the_journal_is_lines_of_json_that_a_person_can_read(make_store: Make, n
     write_files(store.place.root, {"user/a.md": "caf\u00e9\n"})
     store.sync()
     store.save("user/a", "tea\n")
-    (line,) = lines(store.place.journal)
+    born, line = lines(store.place.journal)
     assert "caf\u00e9" in line.decode()
-    assert json.loads(line)["id"] == "user/a"
+    assert (json.loads(born)["kind"], json.loads(line)["kind"]) == ("created", "version")
+    assert json.loads(line)["id"] == json.loads(born)["id"] == "user/a"

@@ -96,6 +96,43 @@ def test_the_documents_print_what_the_readme_shows(tour: Path) -> None:
         assert [without_figures(line) for line in printed] == [without_figures(line) for line in shown], words
 
 
+def test_the_corrections_print_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMDB_USER", "ines")
+    monkeypatch.setenv("MEMDB_EMBEDDER", "off")
+    notes = ("Quillbase has it.", "They asked Quillbase, and Grafana drew it.", "Somebody set up Quill Base for it.")
+    for number, note in enumerate(notes):
+        file = tmp_path / "project" / f"note-{number}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"{note}\n", encoding="utf-8", newline="\n")
+    run(["init", "."], tmp_path)
+    ids: dict[str, str] = {}
+
+    def plain(line: str) -> str:
+        """A line without what differs from run to run."""
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "WHEN", re.sub(r"\b[0-9a-f]{10}\b", "ID", line))
+
+    for words, shown in commands("curation"):
+        printed = run([ids.get(word, word) for word in words[1:]], tmp_path)
+        assert [plain(line) for line in printed] == [plain(line) for line in shown], words
+        for line, as_shown in zip(printed, shown, strict=True):
+            found = [re.findall(r"\b[0-9a-f]{10}\b", one) for one in (as_shown, line)]
+            ids |= dict(zip(*found, strict=True))
+
+
+def test_moving_in_and_out_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMDB_EMBEDDER", "off")
+    for name, text in (("Harbour", "---\ntype: project\n---\nSee [[Quay]].\n"), ("Quay", "Before it, [[Old quay]].\n")):
+        file = tmp_path / "vault" / f"{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="\n")
+    (tmp_path / "vault" / ".obsidian").mkdir()
+    run(["init", "notes"], tmp_path)
+    for words, shown in commands("moving"):
+        printed = run(words[1:], tmp_path / "notes")
+        assert not shown or printed == shown, words
+    assert run(["--root", "notes-again", "digest"], tmp_path) == run(["--root", "notes", "digest"], tmp_path)
+
+
 @pytest.mark.model
 def test_the_python_runs(tour: Path) -> None:
     code = re.search(r"```python\n(.*?)```", TEXT, re.S)

@@ -117,6 +117,10 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
     "select id, name, type, origin, mentions, memories, documents, relations, aliases from entities": [
         ("entity:ferry", "ferry", None, "names", 2, 2, 0, 0, "[]")
     ],
+    "select name, decided, aliases from entities": [("ferry", "[]", "[]")],
+    "select * from decisions": [],
+    "select * from entities_deleted": [],
+    "select * from entity_aliases": [],
     "select source, entity, name, type, origin, found_as, about from mentions order by source": [
         ("project/ferry", "entity:ferry", "ferry", None, "names", "subject", 1),
         ("user/tea", "entity:ferry", "ferry", None, "names", "known", 0),
@@ -247,6 +251,10 @@ ANSWERED: dict[str, list[tuple[Any, ...]]] = {
         ("user/later", 1),
     ],
     "select ordinal, indexed_at from chunks order by ordinal": [(1, None), (2, None)],
+    "select action, subject, detail, state, reason, waiting, contradicts from decisions": [
+        ("dismiss", "type:vibe", '{"list": "type", "name": "vibe"}', "standing", None, 0, "[]")
+    ],
+    "select name, entity, made_by from entity_aliases": [("Corvin Foundry", "entity:corvin works", "memory")],
     "select * from runs": [],
     "select * from run_events": [],
 }
@@ -277,6 +285,8 @@ LOOKED_UP = [
     "extractions where text_sha256 = 'x'",
     "open_conflicts where conflict = 'x'",
     "vocabulary_usage where name = 'x'",
+    "entity_aliases where entity = 'entity:x'",
+    "decisions where id = 'x'",
 ]
 
 

@@ -1,9 +1,10 @@
-"""`python -m memdb_cli` is the `memdb` command."""
+"""`python -m memdb_cli` is `memdb`."""
 
 from __future__ import annotations
 
 import sys
 
-from memdb_cli.main import run
+from memdb_cli.start import run
 
-sys.exit(run())
+if __name__ == "__main__":
+    sys.exit(run())

@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
     "Write": {
         "save": Entry("write", "Make a memory, or change one."),
         "edit": Entry("write", "Edit a memory in $VISUAL or $EDITOR, or by options."),
+        "restore": Entry("write", "Bring an earlier text of a memory back."),
         "forget": Entry("write", "Delete a memory for good."),
     },
     "Documents": {
@@ -51,10 +52,28 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "index": Entry("index", "Ask a language model what the texts mention that it has not read."),
         "auto-index": Entry("index", "Have what is written indexed without being asked to, or not."),
         "runs": Entry("runs", "List the runs of the language model, with what they cost."),
-        "entities": Entry("entities", "List or show the named things that texts mention."),
+        "entities": Entry("entities", "List, show or correct the named things that texts mention."),
         "schema": Entry("schema", "List or change the types of entities and the predicates between them."),
         "proposals": Entry("proposals", "List or decide on types and predicates that models want."),
-        "conflicts": Entry("conflicts", "List or show where texts contradict one another."),
+        "conflicts": Entry("conflicts", "List, show or settle what contradicts what."),
+        "log": Entry("log", "List what people decided, the newest first: of entities, the vocabulary and conflicts."),
+        "undo": Entry("log", "Take a decision back."),
+        "review": Entry(
+            "review", "Go through all that waits for you: conflicts, suggested merges, proposals, problems."
+        ),
+    },
+    "Agents": {
+        "hook": Entry("hook", "Give an agent what belongs to each of its prompts."),
+        "mcp": Entry("serve", "Serve the store to an agent by the Model Context Protocol."),
+        "serve": Entry("serve", "Keep a store open and warm, so that hooks and recalls are answered at once."),
+        "ui": Entry("ui", "See and edit the store in the browser."),
+        "watch": Entry("serve", "Follow the files: what changes is indexed a moment later."),
+    },
+    "Move": {
+        "import": Entry("transfer", "Take over notes, memories and conversations from other tools."),
+        "export": Entry("transfer", "Write the store to a folder, a JSONL file or a zip."),
+        "backup": Entry("transfer", "Write a checked zip of the whole store while others use it."),
+        "restore-backup": Entry("transfer", "Bring a store back from a backup."),
     },
     "Look after": {
         "stats": Entry("health", "Show counts, folder, database and model."),
@@ -68,7 +87,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
 }
 """Every command, under the heading that it has in the help."""
 
-GROUPS = ("model", "runs", "entities", "schema", "proposals", "conflicts")
+GROUPS = ("model", "runs", "entities", "schema", "proposals", "conflicts", "review", "hook")
 """Commands with commands of their own, each the whole of its module."""
 
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from memdb.errors import MemdbError, UsageError
-from memdb_cli.session import file_bytes
+from memdb_cli.session import file_bytes, read_text
 
 if TYPE_CHECKING:
     from memdb import Store
@@ -53,6 +53,20 @@ def edit_file(store: Store, shown: Shown) -> Saved:
         raise
     shutil.rmtree(folder, ignore_errors=True)
     return saved
+
+
+def edit_draft(file: Path) -> None:
+    """Open a file of ours in the person's editor and wait for its end. Raises UsageError where it fails."""
+    _run(editor(), file)
+
+
+def edit_text(name: str, text: str) -> str:
+    """A text as the person leaves it in their editor. Raises UsageError where that fails."""
+    with tempfile.TemporaryDirectory(prefix="memdb-edit-") as folder:
+        file = Path(folder) / f"{name}.md"
+        file.write_text(text, encoding="utf-8", newline="\n")
+        edit_draft(file)
+        return read_text(file)
 
 
 def editor() -> list[str]:

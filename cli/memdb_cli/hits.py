@@ -111,11 +111,13 @@ def found(hit: Hit) -> str:
 
 def marks(hit: Hit) -> list[str]:
     """What a reader must know before believing a hit."""
-    said = []
+    said = [f"version {hit.version}: what it said then"] if hit.version is not None else []
     if hit.superseded_by:
         said.append(f"superseded by {', '.join(screen.cell(newer) for newer in hit.superseded_by)}")
     if hit.contradicts:
         said.append(f"contradicts {', '.join(screen.cell(other) for other in hit.contradicts)}")
+    if hit.conflicts:
+        said.append(f"in conflict, see memdb conflicts show {' '.join(hit.conflicts)}")
     if hit.stale:
         gone = hit.citation is not None
         said.append("stale: the document's file is gone" if gone else "stale: no longer valid by its valid_to")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -34,6 +36,21 @@ def notes(*examples: str, exits: str = "") -> str:
 def exit_code_list() -> str:
     """All exit codes as a block of help."""
     return "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+def list_by_default(commands: typer.Typer, listing: Callable[..., None], *, help: str, epilog: str) -> None:
+    """Have a group that is called without a command run its `listing`, with the options of that one, declared once."""
+    hints = get_type_hints(listing, include_extras=True)
+    own = [given.replace(annotation=hints[given.name]) for given in signature(listing).parameters.values()]
+    context_ = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+
+    def group(context: typer.Context, **given: Any) -> None:
+        if context.invoked_subcommand is None:
+            listing(**given)
+
+    group.__signature__ = Signature([context_, *own])  # type: ignore[attr-defined]
+    group.__annotations__ = {"context": typer.Context, **hints}
+    commands.callback(invoke_without_command=True, help=help, epilog=epilog)(group)
 
 
 def _or_before(context: typer.Context, name: str, value: object) -> object:
@@ -140,3 +157,6 @@ SingleLetters = Annotated[
 SingleValued = Annotated[
     bool, typer.Option("--single-valued", help="Of a predicate: two objects of one subject are a conflict.")
 ]
+
+Entity = Annotated[str, typer.Argument(metavar="NAME", help="A name or an alias in any spelling, or an id.")]
+Why = Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason, for the log.", show_default=False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +16,7 @@ from memdb.base import files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.place import Place
 from memdb.base.storage import UNREADABLE_VALUES, Damaged, explain
-from memdb.errors import Busy, MemdbError, NotWritable, Refused, StoreUnreadable
+from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
 from memdb.services import checking, reading, sync, vectors
 from memdb.services import recall as recalling
 from memdb.services.context import Context, Progress, silent
@@ -26,19 +27,27 @@ if TYPE_CHECKING:
     from memdb.groups.conflicts import Conflicts
     from memdb.groups.documents import Documents
     from memdb.groups.entities import Entities
+    from memdb.groups.graph import Graph
     from memdb.groups.proposals import Proposals
+    from memdb.groups.review import Review
     from memdb.groups.runs import Runs
     from memdb.groups.schema import Schema
     from memdb.services.auto_index import Worker
+    from memdb.services.backups import Backup, Restored
+    from memdb.services.decisions import Decision
     from memdb.services.digests import Digest
     from memdb.services.document_additions import Added
     from memdb.services.evaluation import Evaluation
+    from memdb.services.exporting import Exported
     from memdb.services.extraction_plans import Plan
     from memdb.services.extraction_runs import RunReport
+    from memdb.services.following import Tell
     from memdb.services.forgetting import Forgotten
+    from memdb.services.importing import Imported
     from memdb.services.inspection import Finding
     from memdb.services.reading import Listed, PastText, Shown, Written
     from memdb.services.rebuilding import Rebuilt
+    from memdb.services.relating import Related
     from memdb.services.saving import Saved
     from memdb.services.sync import SyncReport
 
@@ -132,13 +141,15 @@ class Store:
         arms: Sequence[str] = recalling.ARMS,
         paths: str = "evidence",
         sync_first: bool = True,
+        wait: float = RECALL_WAIT,
     ) -> Recall:
         """The memories that belong in the next prompt, most relevant first, each with the path by which it came.
 
-        Brings the index up to the files first; where it cannot, it answers from the index as it is and says so in
-        `notes`. Any text is a valid query. Raises UsageError for a bad limit or date.
+        Brings the index up to the files first; where it cannot within `wait` seconds of another writer, it answers from
+        the index as it is and says so in `notes`. Without the vector arm nothing is embedded. Any text is a valid
+        query. Raises UsageError for a bad limit or date.
         """
-        notes = self._freshen() if sync_first else []
+        notes = self._freshen(embed="vector" in arms, wait=wait) if sync_first else []
         answer = self._run(
             lambda context: recalling.recall(
                 context, query, limit=limit, filters=filters, hops=hops, arms=arms, paths=paths
@@ -151,13 +162,39 @@ class Store:
         """The SQL of a recall with its values written in; takes the options of `recall`."""
         return self._run(lambda context: recalling.recall_sql(context, query, **options))
 
-    def prompt_block(self, answer: Recall, budget: int | None = None) -> str:
-        """A recall's answer as text for a prompt, within a budget of bytes."""
-        from memdb.services import prompting
+    def prompt_block(self, answer: Recall, budget: int | None = None, *, session: str | None = None) -> str:
+        """A recall's answer as text for a prompt, within a budget of bytes.
 
-        return self._run(
-            lambda context: prompting.block(context, answer, prompting.BUDGET if budget is None else budget)
+        With a `session`, what that session was given before is left out, unless it changed, and what is given is noted.
+        """
+        from memdb.services import prompting, sessions
+
+        already = sessions.given(self.place, session) if session is not None else {}
+        block = self._run(
+            lambda context: prompting.compose(
+                context, answer, prompting.BUDGET if budget is None else budget, already
+            )
         )
+        if session is not None:
+            sessions.note(self.place, session, block.given)
+        return block.text
+
+    def end_session(self, session: str) -> None:
+        """Forget what a session was given: its context is empty again."""
+        from memdb.services import sessions
+
+        sessions.end(self.place, session)
+
+    def warm(self) -> bool:
+        """Load the embedding model before the first question needs it; False where there is none."""
+        with suppress(ModelUnavailable):
+            self._context.embedder.embed_query("a first text, so that the next one is fast")
+        return self.is_warm
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a question waits for no model: it is loaded, or there is none."""
+        return self._context.embedder.status.state != "not loaded"
 
     def cascade(
         self, seeds: Mapping[str, float], *, limit: int = recalling.LIMIT, hops: int = recalling.HOPS
@@ -245,6 +282,23 @@ class Store:
         """
         return self._run(lambda context: sync.sync(context, yes=yes, embed=embed, progress=progress))
 
+    def follow(self, tell: Tell, **options: Any) -> None:
+        """Sync whenever files change, until the event `ended` is set; `tell` is called with what happens.
+
+        Works on a store of its own, so that other calls need not wait. Further options are `walk` and `poll`, the
+        seconds between two walks of all files with and without notices of the system, and `notices`, whether to use
+        them.
+        """
+        from memdb.services.following import Follower
+
+        Follower(lambda: Store(self.place), tell, **options).run()
+
+    def mirrored(self) -> Sequence[Path]:
+        """The files and folders that were added, there or not."""
+        from memdb.services import following
+
+        return self._run(following.added_paths)
+
     def rebuild(self, *, progress: Progress = silent) -> Rebuilt:
         """Build the database anew from the files and the journal, and swap it in when it is whole."""
         from memdb.services import rebuilding
@@ -254,11 +308,22 @@ class Store:
     def save(self, memory: str, body: str | None = None, **fields: Any) -> Saved:
         """Make or change the memory `type/name`; takes description, tags, supersedes, aliases, fields, expected_sha256.
 
-        What is not given stays as it is. Raises SecretFound, Changed, UsageError, NotWritable.
+        What is not given stays as it is. A new memory that says again what another one says becomes a version of that
+        one, which `restates` of the answer names; with `apart` it stands by itself. Raises SecretFound, Changed,
+        UsageError, NotWritable.
         """
         from memdb.services import saving
 
         return self._run(lambda context: saving.save(context, memory, body, **fields))
+
+    def restore(self, memory: str, version: int, *, expected_sha256: str | None = None) -> Saved:
+        """Make an earlier text of a memory its text again, by its number in `history`; what it says now is kept.
+
+        Brings a deleted file back too. Raises NotFound, Refused where the text was withheld, Changed, NotWritable.
+        """
+        from memdb.services import versions
+
+        return self._run(lambda context: versions.restore(context, memory, version, expected_sha256=expected_sha256))
 
     def add(self, paths: Sequence[Path | str], *, embed: bool = True, progress: Progress = silent) -> SyncReport:
         """Mirror files and folders as documents from now on, fetch http and https addresses (texts), and sync.
@@ -315,6 +380,16 @@ class Store:
         self.sync(embed=False, progress=progress)
         return path
 
+    def relate(self, source: str, target: str, kind: str = "link") -> Related:
+        """Have a memory link to another one, or replace it (`supersedes`); its file says so from then on.
+
+        Raises NotFound, UsageError, SecretFound, Changed, NotWritable.
+        """
+        from memdb.services import relating
+
+        self._freshen(embed=False)
+        return self._run(lambda context: relating.relate(context, source, target, kind))
+
     def write_file(self, file: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
         """Replace a memory file's bytes, as an editor left them."""
         from memdb.services import saving
@@ -326,6 +401,75 @@ class Store:
         from memdb.services import forgetting
 
         return self._run(lambda context: forgetting.forget(context, memory))
+
+    # Moving in and out
+
+    def import_from(
+        self,
+        sources: Sequence[Path | str],
+        *,
+        kind: str | None = None,
+        to: str | None = None,
+        dry_run: bool = False,
+        embed: bool = True,
+        progress: Progress = silent,
+    ) -> Imported:
+        """Take over what another tool keeps: notes become memories of the type `to`, conversations documents.
+
+        `kind` is one of `importers.KINDS`, told by the content where it is None; `dry_run` writes nothing. Imported
+        again, only what the source changed is written, and nothing that was edited here. Raises UsageError, NotFound,
+        CannotImport, BadArchive and other Refused, StoreUnreadable, NotWritable.
+        """
+        from memdb.services import importing
+
+        done = self._run(
+            lambda context: importing.import_from(
+                context, sources, kind=kind, to=to, dry_run=dry_run, progress=progress
+            )
+        )
+        if not dry_run:
+            if done.store is not None and "model" in done.store.settings:
+                self._context.set_embedder(None)
+            done.sync = self.sync(embed=embed, progress=progress)
+            if done.store is not None:
+                done.store.same = self.digest().digest == done.store.digest
+        return done
+
+    def export(
+        self, target: Path | str, *, form: str | None = None, yes: bool = False, progress: Progress = silent
+    ) -> Exported:
+        """Write the store to a folder, a JSONL file or a zip (`form`; the name tells where it is None).
+
+        A zip imported into an empty store gives the same digest. Raises Refused for what is there already, without
+        `yes`; UsageError, NotWritable.
+        """
+        from memdb.services import exporting
+
+        self.sync(embed=False, progress=progress)
+        return self._run(
+            lambda context: exporting.export(context, Path(target), form=form, yes=yes, progress=progress)
+        )
+
+    def backup(self, target: Path | str | None = None, *, yes: bool = False, progress: Progress = silent) -> Backup:
+        """Write a checked zip of the whole store while others use it, by default into `.memdb/backups`.
+
+        Raises Refused for a file that is there already, without `yes`; NotWritable, Busy.
+        """
+        from memdb.services import backups
+
+        self.sync(embed=False, progress=progress)
+        where = None if target is None else Path(target)
+        return self._run(lambda context: backups.backup(context, where, yes=yes, progress=progress))
+
+    @staticmethod
+    def restore_backup(file: Path | str, root: Path | str, *, progress: Progress = silent) -> Restored:
+        """Bring a store back from a backup into a folder; what the folder had is kept beside it.
+
+        Close a store that is open there first. Raises BadArchive, BadBackup, CannotImport, NotFound, NotWritable.
+        """
+        from memdb.services import backups
+
+        return backups.restore(Path(file), Path(root), progress=progress)
 
     def use_model(self, model: str | None, *, progress: Progress = silent) -> int:
         """Make a model the store's own and embed with it what waits; None switches embeddings off.
@@ -428,6 +572,13 @@ class Store:
         return Conflicts(self._fresh)
 
     @property
+    def review(self) -> Review:
+        """What waits for a person: contradicting decisions, conflicts, suggested merges, proposals, problems."""
+        from memdb.groups.review import Review
+
+        return Review(self._fresh)
+
+    @property
     def runs(self) -> Runs:
         """The runs of the language model."""
         from memdb.groups.runs import Runs
@@ -440,6 +591,35 @@ class Store:
         from memdb.groups.documents import Documents
 
         return Documents(self._fresh)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph for people to look at: parts of it, and single nodes with their edges."""
+        from memdb.groups.graph import Graph
+
+        return Graph(self._fresh)
+
+    # What people decided
+
+    def log(
+        self, *, limit: int | None = None, subject: str | None = None, states: Sequence[str] = ()
+    ) -> Sequence[Decision]:
+        """What people decided, the newest first: all, of one subject, or in some states (standing, held, undone).
+
+        A subject is an entity by any name, `type:NAME`, `predicate:NAME`, or `conflict:ID`. Raises UsageError.
+        """
+        from memdb.services import decisions
+
+        return self._fresh(lambda context: decisions.log(context, limit=limit, subject=subject, states=states))
+
+    def undo(self, decision: str, *, why: str | None = None) -> Decision:
+        """Take a decision back, by its id or the beginning of it: everything is as if it had not been made.
+
+        An undo can be undone. Raises NotFound, UsageError where several are meant, Refused where it no longer applies.
+        """
+        from memdb.services import resolving
+
+        return self._fresh(lambda context: resolving.undo(context, decision, why=why))
 
     # Keeping it going
 
@@ -521,7 +701,7 @@ class Store:
         except OSError:
             return False
 
-    def _freshen(self, *, embed: bool = True) -> Sequence[str]:
+    def _freshen(self, *, embed: bool = True, wait: float = RECALL_WAIT) -> Sequence[str]:
         """Sync what is cheap before an answer; where it cannot be done, what to tell the caller."""
         try:
             report = self._run(
@@ -532,7 +712,7 @@ class Store:
                     cluster_limit=RECALL_CLUSTERS,
                     read_limit=RECALL_READS,
                     names_limit=RECALL_NAMES,
-                    wait=RECALL_WAIT,
+                    wait=wait,
                 )
             )
         except (StoreUnreadable, Refused, NotWritable, Busy) as error:
@@ -541,7 +721,7 @@ class Store:
         if report.documents.behind:
             files_are = "1 document is" if report.documents.behind == 1 else f"{report.documents.behind} documents are"
             notes.append(f"{files_are} not read yet; `memdb sync` does it.")
-        if report.pending and not report.embedder:
+        if embed and report.pending and not report.embedder:
             texts_are = "1 text is" if report.pending == 1 else f"{report.pending} texts are"
             notes.append(f"{texts_are} not embedded yet; `memdb sync` does it.")
         return notes

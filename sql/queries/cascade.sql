@@ -76,13 +76,13 @@ reached as materialized (
     )
     where place = 1
 ),
--- Succession: what stands above each memory that was reached and replaced, by `supersedes` edges (newer to older).
+-- Succession: what stands above each memory that was reached and replaced, by `supersedes` and `replaces` edges (newer to older).
 above (old_id, at_id, steps) as materialized (
     select node_id, node_id, 0 from reached
-    where exists (select 1 from edge where edge.dst = node_id and edge.kind = 'supersedes' and edge.active)
+    where exists (select 1 from edge where edge.dst = node_id and edge.kind in ('supersedes', 'replaces') and edge.active)
     union
     select above.old_id, edge.src, above.steps + 1
-    from above cross join edge on edge.dst = above.at_id and edge.kind = 'supersedes' and edge.active
+    from above cross join edge on edge.dst = above.at_id and edge.kind in ('supersedes', 'replaces') and edge.active
     where above.steps < :succession_limit
 ),
 -- Memories that replace one another in a ring have no order: the edges of a ring count for nothing.
@@ -90,14 +90,15 @@ ring (start_id, at_id, steps) as materialized (
     select distinct at_id, at_id, 0 from above where steps > 0
     union
     select ring.start_id, edge.src, ring.steps + 1
-    from ring cross join edge on edge.dst = ring.at_id and edge.kind = 'supersedes' and edge.active
+    from ring cross join edge on edge.dst = ring.at_id and edge.kind in ('supersedes', 'replaces') and edge.active
     where ring.steps < :succession_limit
 ),
 replaces as materialized (
-    select distinct edge.dst as old_id, edge.src as new_id
+    select edge.dst as old_id, edge.src as new_id, max(edge.kind) as kind
     from (select distinct at_id from above)
-    cross join edge on edge.dst = at_id and edge.kind = 'supersedes' and edge.active
+    cross join edge on edge.dst = at_id and edge.kind in ('supersedes', 'replaces') and edge.active
     where not exists (select 1 from ring where ring.start_id = edge.src and ring.at_id = edge.dst)
+    group by edge.dst, edge.src
 ),
 -- Every way up that is left, with its length. A memory that the filters exclude is passed through and never an answer.
 chain (old_id, at_id, steps) as materialized (
@@ -147,7 +148,7 @@ route (node_id, here_id, left, trail, whole, score) as (
     select node_id, old_id, steps, trail, whole, score from answer
     union all
     select route.node_id, step.id, route.left - 1,
-           route.trail || char(10) || 'supersedes' || char(9) || 1.0 || char(9) || route.whole || char(9) || step.key,
+           route.trail || char(10) || (select kind from replaces where old_id = route.here_id and new_id = step.id) || char(9) || 1.0 || char(9) || route.whole || char(9) || step.key,
            route.whole, route.score
     from route
     join node as step on step.key = (
@@ -163,7 +164,7 @@ select node.key, node.kind, route.score, route.trail, coalesce(memory.name, docu
        coalesce(source.path, (select min(path) from place where place.document_id = chunk.document_id)) as file,
        (select json_group_array(key) from (
             select newer.key from edge join node as newer on newer.id = edge.src
-            where edge.dst = node.id and edge.kind = 'supersedes' and edge.active order by newer.key)) as superseded_by,
+            where edge.dst = node.id and edge.kind in ('supersedes', 'replaces') and edge.active order by newer.key)) as superseded_by,
        (select json_group_array(key) from (
             select against.key from edge join node as against on against.id = edge.dst
             where edge.src = node.id and edge.kind = 'contradicts' and edge.active
@@ -171,6 +172,8 @@ select node.key, node.kind, route.score, route.trail, coalesce(memory.name, docu
             select against.key from edge join node as against on against.id = edge.src
             where edge.dst = node.id and edge.kind = 'contradicts' and edge.active
             order by 1)) as contradicts,
+       (select json_group_array(conflict_key) from (
+            select distinct conflict_key from conflict_side where node_id = node.id order by 1)) as conflicts,
        memory.valid_to, document_node.key as document, chunk.heading_path, chunk.page, chunk.start_line, chunk.end_line,
        chunk.record_id, document.state = 'missing' as is_missing,
        (select min(link) from place join snapshot using (path) where place.document_id = chunk.document_id) as link

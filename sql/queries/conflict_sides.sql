@@ -1,5 +1,6 @@
 -- Which objects do texts give an entity by each single-valued predicate, and how surely? Replaced memories do not count.
-select edge.predicate, edge.dst as object_id, statement.node_id, max(statement.confidence) as confidence
+select edge.predicate, edge.dst as object_id, object.name_key as object_key, statement.node_id,
+       max(statement.confidence) as confidence, min(statement.origin) as origin
 from edge
 join vocabulary on vocabulary.kind = 'predicate' and vocabulary.name_key = edge.predicate and vocabulary.single_valued
 join entity as subject on subject.id = edge.src
@@ -18,5 +19,5 @@ where edge.src = :subject
   and (not statement.refused or vocabulary.state = 'active')
   and not exists (
       select 1 from edge as newer
-      where newer.dst = statement.node_id and newer.kind = 'supersedes' and newer.active)
+      where newer.dst = statement.node_id and newer.kind in ('supersedes', 'replaces') and newer.active)
 group by edge.predicate, edge.dst, statement.node_id;

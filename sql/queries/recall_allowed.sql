@@ -14,7 +14,9 @@ where (:kinds is null or 'memory' in (select value from json_each(:kinds)))
   and (:since is null or substr(coalesce(happened_at, modified, created), 1, length(:since)) >= :since)
   and (:until is null or substr(coalesce(happened_at, modified, created), 1, length(:until)) <= :until)
   and (:as_of is null or (coalesce(substr(valid_from, 1, length(:as_of)) <= :as_of, 1)
-                          and coalesce(substr(valid_to, 1, length(:as_of)) >= :as_of, 1)))
+                          and coalesce(substr(valid_to, 1, length(:as_of)) >= :as_of, 1)
+                          and (valid_from is not null or coalesce(created, '') not glob '[0-9][0-9][0-9][0-9]*'
+                               or substr(created, 1, length(:as_of)) <= :as_of)))
 union all
 select chunk.id
 from chunk

@@ -29,6 +29,9 @@ matched as materialized (
     join fts_length on fts_length.node_id = posting.node_id
     join fts_total
     group by posting.node_id
+    -- Of a recall as of a time: what memories that were edited since said then, as recall_past found it.
+    union all
+    select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 from json_each(:past)
 ),
 -- Vector arm: [key, similarity], nearest first.
 near as materialized (
@@ -43,7 +46,8 @@ telling as materialized (
     select node_id from matched
     where share >= :keyword_strong
        or share >= case when matched.words > 1 then :keyword_weak else :keyword_alone end
-          and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak))
+          and (not :vector_on or matched.node_id in (select node_id from near where similarity >= :vector_weak)
+               or matched.node_id in (select value ->> 0 from json_each(:past)))
 ),
 -- Where there is an answer, other texts follow it down to a part of the best one's BM25. All words come first, then any word.
 -- Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
@@ -57,14 +61,15 @@ keyword as materialized (
     order by place
     limit :pool
 ),
--- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first.
+-- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first. Each entity
+-- comes as [id, weight]: one that is only near in meaning weighs less.
 named as materialized (
-    select value as entity_id, node.degree from json_each(:entities) join node on node.id = value
+    select value ->> 0 as entity_id, value ->> 1 as weight, node.degree from json_each(:entities) join node on node.id = value ->> 0
 ),
 entity as materialized (
     select neighbor.other_id as node_id,
-           max(min(1.0, 2.0 / named.degree)) as similarity,
-           row_number() over (order by max(min(1.0, 2.0 / named.degree)) desc, max(neighbor.kind = 'about') desc, node.key) as place
+           max(named.weight * min(1.0, 2.0 / named.degree)) as similarity,
+           row_number() over (order by max(named.weight * min(1.0, 2.0 / named.degree)) desc, max(neighbor.kind = 'about') desc, node.key) as place
     from named
     cross join neighbor on neighbor.node_id = named.entity_id and neighbor.kind in ('mentions', 'about')
     join node on node.id = neighbor.other_id

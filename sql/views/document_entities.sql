@@ -1,9 +1,9 @@
 -- Which entities does each document mention, and in how many of its chunks?
 create view document_entities as
-select document_node.key as document,
-       node.key as entity,
-       entity.name,
-       entity.type,
+select document_node.key as document,       -- document:path
+       node.key as entity,                  -- entity:name key
+       entity.name,                         -- of the entity
+       entity.type,                         -- of the entity; null: not sure
        count(*) as chunks,                   -- that mention it
        round(1.0 * count(*)
              / (select count(*) from chunk as every where every.document_id = chunk.document_id), 4) as weight -- their share

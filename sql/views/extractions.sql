@@ -1,11 +1,11 @@
 -- Which outputs of models does the ledger have, and for which texts?
 create view extractions as
-select extraction.text_sha256,
-       extraction.prompt_sha256,
-       extraction.model,
-       strftime('%Y-%m-%dT%H:%M:%SZ', cast(substr(extraction.at, 1, 13) as integer) / 1000, 'unixepoch') as at,
-       extraction.input_tokens,
-       extraction.output_tokens,
+select extraction.text_sha256,              -- of the text that was read
+       extraction.prompt_sha256,            -- of the prompt without the text
+       extraction.model,                    -- that was asked
+       strftime('%Y-%m-%dT%H:%M:%SZ', cast(substr(extraction.at, 1, 13) as integer) / 1000, 'unixepoch') as at, -- UTC
+       extraction.input_tokens,             -- that the endpoint counted
+       extraction.output_tokens,            -- that the endpoint counted
        extraction.cost,                     -- null: the price is not known
        (select json_group_array(key) from (
             select node.key from memory join node on node.id = memory.id

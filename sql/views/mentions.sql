@@ -1,7 +1,7 @@
 -- Which text mentions which entity, and how is that known? Names that make no edge are in mentions_all alone.
 create view mentions as
 select text.key as source,                  -- id of the memory or chunk
-       node.key as entity,
+       node.key as entity,                  -- entity:name key
        mention.name,                        -- as written
        mention.type,                        -- as this text has it
        mention.origin,                      -- model, rules, names

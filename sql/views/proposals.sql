@@ -28,7 +28,7 @@ with wanted as (
         select 1 from wanted where wanted.kind = dismissal.kind and wanted.name_key = dismissal.name_key)
 )
 select counted.kind,                        -- type, predicate
-       counted.name_key as name,
+       counted.name_key as name,            -- as it would stand in the vocabulary
        (select description from proposal_evidence
         where proposal_evidence.kind = counted.kind and proposal_evidence.name_key = counted.name_key and description <> ''
         order by at, description limit 1) as description, -- as a model gave it first

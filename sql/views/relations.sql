@@ -1,8 +1,8 @@
 -- How are entities related, and which texts say so?
 create view relations as
-select subject_node.key as subject,
-       edge.predicate,
-       object_node.key as object,
+select subject_node.key as subject,         -- entity:name key
+       edge.predicate,                      -- of the vocabulary
+       object_node.key as object,           -- entity:name key
        (select max(statement.confidence) from statement
         where statement.predicate = edge.predicate
           and (not statement.refused or vocabulary.state = 'active')

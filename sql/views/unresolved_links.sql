@@ -1,8 +1,8 @@
 -- Which links lead nowhere, or could lead to several memories?
 create view unresolved_links as
-select source.key as source,
+select source.key as source,                -- type/name of the memory that has it
        link.raw,                            -- as written
-       link.target,
+       link.target,                         -- what the link names
        link.line,                           -- of the file
        link.status,                         -- unresolved, ambiguous
        link.candidates                      -- JSON list of ids, where ambiguous

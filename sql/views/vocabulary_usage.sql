@@ -1,7 +1,7 @@
 -- Which types and predicates are there, and how often is each used?
 create view vocabulary_usage as
-select vocabulary.kind,
-       vocabulary.name,
+select vocabulary.kind,                     -- type, predicate
+       vocabulary.name,                     -- as texts and prompts have it
        vocabulary.description,              -- the rule by which a model uses it
        vocabulary.origin,                   -- system, user
        vocabulary.state,                    -- active, disabled
@@ -18,5 +18,5 @@ select vocabulary.kind,
                where entity.type = vocabulary.name_key and edge.kind in ('mentions', 'about') and edge.active)
            else (select count(*) from statement where statement.predicate = vocabulary.name_key)
        end as evidence,                     -- mentions of those entities, or statements by the predicate
-       vocabulary.ordinal
+       vocabulary.ordinal                   -- place in the prompt
 from vocabulary;

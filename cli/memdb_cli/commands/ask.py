@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,10 @@ from memdb_cli.app import section
 from memdb_cli.hits import print_answer, remarks
 from memdb_cli.options import AsJson, Database, Hops, Limit, Root, Tags, Types, notes
 from memdb_cli.session import open_store, read_question
+from memdb_cli.warmth import ask_warm
+
+if TYPE_CHECKING:
+    from memdb.services.answers import Recall
 
 commands = section()
 
@@ -41,7 +46,13 @@ Until = Annotated[
     str | None, typer.Option(metavar="DATE", help="Only what is of that time or earlier.", show_default=False)
 ]
 AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="DATE", help="Only what was valid at that time.", show_default=False)
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="DATE",
+        help="As memories stood at the end of it, in UTC: with their texts of that time, and only what was valid.",
+        show_default=False,
+    ),
 ]
 
 
@@ -51,6 +62,7 @@ AsOf = Annotated[
         'memdb recall "how do we deploy" --type project --since 2026 --explain',
         'memdb recall "style of answers" --format prompt --budget 2000',
         'memdb recall "how is the database restored" --kind chunk',
+        'memdb recall "which database do we use" --as-of 2026-03-31',
         "memdb recall - < question.txt",
         "memdb recall -- -Xmx heap size",
         exits="0 also when nothing was found (it says why), 2 for a bad date or limit, 3 without a store or document.",
@@ -93,14 +105,22 @@ def recall(
 
     Every hit says which arms found it, or the path from one that they found.
     """
-    from memdb.services.recall import Filters
+    from memdb.services.answers import Filters
 
     query = read_question() if question == ["-"] else " ".join(question)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword), ("entity", entity)) if wanted]
+    kinds = (kind.value,) if kind is not None else ()
+    filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, document)
+    size = budget if format is Format.prompt and not as_json else None
+    options = {"limit": limit, "hops": hops, "arms": arms, "sync_first": sync}
+    warm = None if sql else ask_warm(root, database, query=query, filters=filters, options=options, budget=size)
+    if warm is not None:
+        answer, block = warm
+        _print(answer, block, Format.json if as_json else format, budget, explain)
+        return
     with open_store(root, database) as store:
-        within = store.documents.find(document) if document is not None else None
-        kinds = (kind.value,) if kind is not None else ()
-        filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, within)
+        if document is not None:
+            filters = replace(filters, document=store.documents.find(document))
         if sql:
             statement = store.recall_sql(query, limit=limit, filters=filters, hops=hops, arms=arms)
             if as_json:
@@ -109,18 +129,22 @@ def recall(
                 screen.write(statement)
             return
         answer = store.recall(query, limit=limit, filters=filters, hops=hops, arms=arms, sync_first=sync)
-        if as_json or format is Format.json:
-            screen.as_json(shapes.recall(answer))
-        elif format is Format.prompt:
-            block = store.prompt_block(answer, budget)
-            if block:
-                screen.write(block.rstrip("\n") + "\n")
-            else:
-                screen.note(answer.empty_message or f"Nothing fits into {budget} bytes.")
-            for remark in remarks(answer):
-                screen.note(remark)
+        block = store.prompt_block(answer, size) if size is not None else None
+        _print(answer, block, Format.json if as_json else format, budget, explain)
+
+
+def _print(answer: Recall, block: str | None, format: Format, budget: int, explain: bool) -> None:
+    if format is Format.json:
+        screen.as_json(shapes.recall(answer))
+    elif format is Format.prompt:
+        if block:
+            screen.write(block.rstrip("\n") + "\n")
         else:
-            print_answer(answer, explain)
+            screen.note(answer.empty_message or f"Nothing fits into {budget} bytes.")
+        for remark in remarks(answer):
+            screen.note(remark)
+    else:
+        print_answer(answer, explain)
 
 
 @commands.command(

@@ -54,7 +54,8 @@ def index(
     """Ask a language model what the texts mention that it has not read. Each text is asked about once.
 
     The model is MEMDB_LLM_MODEL at OPENAI_BASE_URL with OPENAI_API_KEY. Its answers are kept in the journal: a rebuild
-    of the database costs no call. Without a model, names are found by rules. Runs at once share the work.
+    of the database costs no call. Memories that lie near to one another are compared too, in one call more for each at
+    most, unless `judge` is off in the settings. Without a model, names are found by rules. Runs at once share the work.
     """
     if background:
         _work(root, database)
@@ -88,6 +89,9 @@ def _work(root: Path | None, database: Path | None) -> None:
 
 def _said(plan: Plan, calls: int) -> str:
     texts = "" if plan.texts == calls == plan.calls else f" for {screen.counted(plan.texts, 'text')}"
+    if plan.judges:
+        compared = "1 memory" if len(plan.judges) == 1 else f"{len(plan.judges)} memories"
+        texts = f" at most, for {screen.counted(plan.texts, 'text')} and to compare {compared} with those near to them"
     return f"{screen.counted(calls, 'call')} of {plan.model} at {plan.endpoint}{texts}"
 
 
@@ -118,7 +122,14 @@ def _print(report: RunReport) -> None:
         counts += [f"{report.failed} failed"] if report.failed else []
         counts += [f"{report.left} waiting"] if report.left else []
         counts += [f"{report.elsewhere} taken by another run"] if report.elsewhere else []
+        if report.compared:
+            one = "1 memory" if report.compared == 1 else f"{report.compared} memories"
+            counts.append(f"{one} compared with those near to them")
         screen.lines([[(f"run {report.id}: {', '.join(counts)}", "")], [(f"  {spent(report)}", "dim")]])
+        if report.contradictions or report.restatements:
+            found = [screen.counted(report.contradictions, "contradiction")] if report.contradictions else []
+            found += [screen.counted(report.restatements, "restatement")] if report.restatements else []
+            screen.note(f"note: {' and '.join(found)} found; `memdb review` shows them.")
     if report.skipped:
         screen.note(f"note: {screen.counted(report.skipped, 'text')} skipped (formulas or credentials).")
     for key, reason in report.given_up:

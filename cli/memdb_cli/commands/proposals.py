@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,17 @@ import typer
 from memdb_cli import screen
 from memdb_cli.app import section
 from memdb_cli.commands.schema import print_entry
-from memdb_cli.options import AsJson, Database, EntryName, Kind, Root, SingleLetters, SingleValued, notes
+from memdb_cli.options import (
+    AsJson,
+    Database,
+    EntryName,
+    Kind,
+    Root,
+    SingleLetters,
+    SingleValued,
+    list_by_default,
+    notes,
+)
 from memdb_cli.session import open_store
 
 commands = section()
@@ -21,32 +30,6 @@ States = Annotated[
     typer.Option("--state", metavar="STATE", help="pending, waiting or dismissed; repeat. [default: pending]"),
 ]
 Everything = Annotated[bool, typer.Option("--all", help="Those of every state.")]
-
-
-@commands.callback(
-    invoke_without_command=True,
-    epilog=notes(
-        "memdb proposals",
-        "memdb proposals --all",
-        "memdb proposals approve type protocol",
-        exits="2 for no such state, 3 without a store.",
-    ),
-)
-def proposals(
-    context: typer.Context,
-    *,
-    states: States = None,
-    everything: Everything = False,
-    root: Root = None,
-    database: Database = None,
-    as_json: AsJson = False,
-) -> None:
-    """List or decide on types and predicates that models want.
-
-    The vocabulary lacks them. Without a command it lists what at least two different texts asked for.
-    """
-    if context.invoked_subcommand is None:
-        _print_list(states, everything, root, database, as_json)
 
 
 @commands.command(
@@ -59,6 +42,7 @@ def proposals(
     ),
 )
 def list_proposals(
+    *,
     states: States = None,
     everything: Everything = False,
     root: Root = None,
@@ -66,12 +50,6 @@ def list_proposals(
     as_json: AsJson = False,
 ) -> None:
     """List what at least two different texts asked for; with --all, what one did and what was dismissed too."""
-    _print_list(states, everything, root, database, as_json)
-
-
-def _print_list(
-    states: list[str] | None, everything: bool, root: Path | None, database: Path | None, as_json: bool
-) -> None:
     with open_store(root, database) as store:
         found = store.proposals.list(states=() if everything else states or ("pending",))
         if as_json:
@@ -86,6 +64,22 @@ def _print_list(
             screen.note("There are no such proposals.")
         else:
             screen.note("Nothing waits for a decision. `memdb proposals --all` lists what one text alone asked for.")
+
+
+list_by_default(
+    commands,
+    list_proposals,
+    help="""List or decide on types and predicates that models want.
+
+    The vocabulary lacks them. Without a command it lists what at least two different texts asked for.
+    """,
+    epilog=notes(
+        "memdb proposals",
+        "memdb proposals --all",
+        "memdb proposals approve type protocol",
+        exits="2 for no such state, 3 without a store.",
+    ),
+)
 
 
 @commands.command(

@@ -15,6 +15,9 @@ from memdb_cli.session import open_store
 
 commands = section()
 
+FAILURES = 5
+"""Failed texts that are shown: the view has all of them."""
+
 STATES = {"running": "cyan", "done": "green", "stopped": "yellow", "failed": "bold red"}
 
 
@@ -29,13 +32,16 @@ def runs(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of the language model, with what they cost. The newest comes first; the last 100 are kept."""
+    """List the runs of the language model, with what they cost. The newest comes first; the last 100 are kept.
+
+    Texts that failed and that no model has read since are named below, those that are given up first.
+    """
     if context.invoked_subcommand is not None:
         return
     with open_store(root, database) as store:
-        found = store.runs.list(limit)
+        found, failures = store.runs.list(limit), store.runs.failures()
     if as_json:
-        screen.as_json({"runs": [asdict(run) for run in found]})
+        screen.as_json({"runs": [asdict(run) for run in found], "failures": [asdict(failure) for failure in failures]})
     elif found:
         screen.table(
             ("run", "state", "started", "model", "done", "skipped", "failed", "calls", "tokens", "cost", "message"),
@@ -59,6 +65,13 @@ def runs(
         )
     else:
         screen.note("note: there was no run yet; `memdb index` starts one.")
+    if not as_json:
+        for failure in failures[:FAILURES]:
+            times = "once" if failure.times == 1 else f"{failure.times} times"
+            again = "given up: `memdb index --rebuild`" if failure.state == "given up" else "the next run"
+            screen.note(f"note: {failure.id} failed {times} ({failure.reason}); {again} tries it again.")
+        if len(failures) > FAILURES:
+            screen.note(f"note: {len(failures) - FAILURES} more failed; the view extraction_failures lists all.")
 
 
 @commands.command(

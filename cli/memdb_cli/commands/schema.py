@@ -11,7 +11,17 @@ import typer
 
 from memdb_cli import screen
 from memdb_cli.app import section
-from memdb_cli.options import AsJson, Database, EntryName, Kind, Root, SingleLetters, SingleValued, notes
+from memdb_cli.options import (
+    AsJson,
+    Database,
+    EntryName,
+    Kind,
+    Root,
+    SingleLetters,
+    SingleValued,
+    list_by_default,
+    notes,
+)
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
@@ -23,24 +33,6 @@ commands = section()
 Rule = Annotated[
     str, typer.Option("--description", "-d", metavar="TEXT", help="When it applies: the rule of the extractor.")
 ]
-
-
-@commands.callback(
-    invoke_without_command=True,
-    epilog=notes(
-        "memdb schema",
-        'memdb schema add type protocol -d "A named agreement on how programs talk to one another."',
-        "memdb schema disable type concept",
-        exits="3 without a store.",
-    ),
-)
-def schema(context: typer.Context, root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
-    """List or change the types of entities and the predicates between them.
-
-    Without a command it lists them, each with its rule and how often it is used.
-    """
-    if context.invoked_subcommand is None:
-        list_entries(root, database, as_json)
 
 
 @commands.command("list", epilog=notes("memdb schema list", "memdb schema list --json", exits="3 without a store."))
@@ -59,6 +51,22 @@ def list_entries(root: Root = None, database: Database = None, as_json: AsJson =
             ],
             right=("uses", "evidence"),
         )
+
+
+list_by_default(
+    commands,
+    list_entries,
+    help="""List or change the types of entities and the predicates between them.
+
+    Without a command it lists them, each with its rule and how often it is used.
+    """,
+    epilog=notes(
+        "memdb schema",
+        'memdb schema add type protocol -d "A named agreement on how programs talk to one another."',
+        "memdb schema disable type concept",
+        exits="3 without a store.",
+    ),
+)
 
 
 def _flags(entry: EntryListed) -> str:

@@ -1,4 +1,4 @@
-"""save, edit, forget: the commands that change a user's file, one at a time and only when asked."""
+"""save, edit, restore, forget: the commands that change a user's file, one at a time and only when asked."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ def _print_saved(saved: Saved, as_json: bool) -> None:
     what = "created" if saved.created else "updated" if saved.changed else "unchanged"
     screen.lines([[(f"{what} ", "green" if saved.changed else ""), (screen.cell(saved.id), "cyan"),
                    (f"  ({screen.cell(saved.file)})", "dim")]])  # fmt: skip
+    if saved.restates is None:
+        return
+    became = "its text before is a version now" if saved.changed else "nothing was written"
+    screen.note(f"note: this is what {screen.cell(saved.restates)} says already: {became}.")
+    if saved.left_out:
+        screen.note(f"note: it keeps its own {', '.join(saved.left_out)}.")
+    screen.note("hint: `--apart` makes a memory of its own of it.")
 
 
 @commands.command(
@@ -50,6 +57,7 @@ def _print_saved(saved: Saved, as_json: bool) -> None:
         'memdb save feedback/prefers-tables --tag style --body "Tables for comparisons."',
         "memdb save project/plan --file plan.md --supersedes project/old-plan",
         "git log -1 | memdb save episode/last-commit --body -",
+        'memdb save user/tea-too --apart --body "Likes green tea."',
         exits="2 for an id that cannot be a file name, 4 for a text that looks like a credential or a file"
         " that changed since --expect, 6 when the folder takes no write.",
     )
@@ -66,13 +74,18 @@ def save(
     fields: Set = None,
     removed: Unset = None,
     expect: Expect = None,
+    apart: Annotated[
+        bool, typer.Option("--apart", help="Make a memory of its own also of what another one says already.")
+    ] = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a memory, or change one. What is not given stays as it is.
 
-    Standard input is read with `--body -` alone, never for being there.
+    A new memory that says what another one says, but for capitals, punctuation or a typo, becomes a version of that one
+    and keeps its type, tags and description; `restates` of the JSON names it. Standard input is read with `--body -`
+    alone, never for being there.
     """
     text = given_body(body, file)
     changed = given_fields(fields, removed)
@@ -86,6 +99,7 @@ def save(
             aliases=aliases or None,
             fields=changed,
             expected_sha256=expect,
+            apart=apart,
         )
         _print_saved(saved, as_json)
 
@@ -129,6 +143,31 @@ def edit(
             saved = edit_file(store, shown)
         else:
             saved = store.save(shown.id, text, **changes)
+        _print_saved(saved, as_json)
+
+
+@commands.command(
+    epilog=notes(
+        "memdb restore project/plan 2",
+        "memdb history project/plan --diff 2",
+        exits="3 for no such memory or version, 4 for a text that was withheld or a file that changed since --expect.",
+    )
+)
+def restore(
+    memory: Memory,
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="Its number in `memdb history`.")],
+    *,
+    expect: Expect = None,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring an earlier text of a memory back. What it says now is kept as a version.
+
+    A file that was deleted comes back too, by the id that it had; what was forgotten does not.
+    """
+    with open_store(root, database) as store:
+        saved = store.restore(memory, version, expected_sha256=expect)
         _print_saved(saved, as_json)
 
 

@@ -1,16 +1,36 @@
-"""Where a store lies: the root with the user's files, `.memdb` with what memdb keeps, the database."""
+"""Where a store lies: the root with the user's files, `.memdb` with what memdb keeps, the database.
+
+A hook imports this, and little else: a dataclass would cost it more than all that it does.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = ".memdb"
 """The folder inside a root that holds what memdb keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+def at(root: Path, database: Path | str | None = None) -> Place:
+    """The place of a store under a root; links, `~` and trailing slashes lead to the same one.
+
+    The database is the given one, else that of MEMDB_DB, else the root's own. Raises OSError, RuntimeError for a link
+    that leads to itself.
+    """
+    resolved = root.expanduser().resolve()
+    named = database if database is not None else os.environ.get("MEMDB_DB")
+    return Place(resolved, Path(named).expanduser().resolve() if named else resolved / FOLDER / "memory.db")
+
+
+def nearest(start: Path) -> Path | None:
+    """The nearest folder upward that has a `.memdb` folder; None where there is none."""
+    here = start.absolute()
+    return next((folder for folder in (here, *here.parents) if (folder / FOLDER).is_dir()), None)
+
+
+class Place(NamedTuple):
     """Where a store lives: `root` holds the user's files, `home` is `<root>/.memdb`."""
 
     root: Path
@@ -44,3 +64,13 @@ class Place:
     @property
     def lock(self) -> Path:
         return self.home / "lock"
+
+    @property
+    def served(self) -> Path:
+        """Where a warm process of this store says where it is; a database elsewhere has one of its own."""
+        if self.database == self.home / "memory.db":
+            return self.home / "local" / "serve.json"
+        from hashlib import sha256  # noqa: PLC0415
+
+        mark = sha256(str(self.database).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        return self.home / "local" / f"serve-{mark}.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -32,3 +33,21 @@ def migrations() -> tuple[tuple[str, str], ...]:
     """Every migration as `(name, statements)`, in the order in which they apply."""
     files = sorted(folder("migrations").glob("[0-9]*.sql"))
     return tuple((file.stem, file.read_text(encoding="utf-8")) for file in files)
+
+
+@cache
+def recipes() -> tuple[tuple[str, str], ...]:
+    """Every recipe as `(name, statement)`, by name: a question that people have, answered by one statement."""
+    files = sorted((folder("sql") / "recipes").glob("*.sql"))
+    return tuple((file.stem, file.read_text(encoding="utf-8")) for file in files)
+
+
+def question(statement: str) -> str:
+    """What an SQL file answers: its first line."""
+    return statement.partition("\n")[0].removeprefix("-- ")
+
+
+def column_notes(statement: str) -> dict[str, str]:
+    """What a view's file says of its columns, by their names: the comment behind each."""
+    found = re.findall(r"^(?!--).*?(\w+),?[ ]*--[ ]*(.+)$", statement, re.MULTILINE)
+    return {name: note.strip() for name, note in found}

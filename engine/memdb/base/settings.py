@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 
 from memdb.base.files import write_whole
-from memdb.base.place import FOLDER, Place
+from memdb.base.place import Place, at, nearest
 from memdb.errors import NotFound, NotWritable, StoreUnreadable, UsageError
 
 OFF = ("0", "no", "off", "false", "none")
@@ -29,11 +29,7 @@ def find_root(start: Path | None = None) -> Path:
     named = os.environ.get("MEMDB_ROOT")
     if named:
         return Path(named).expanduser()
-    here = (start or Path.cwd()).absolute()
-    for folder in (here, *here.parents):
-        if (folder / FOLDER).is_dir():
-            return folder
-    return user_folder() / "memories"
+    return nearest(start or Path.cwd()) or user_folder() / "memories"
 
 
 def user_folder() -> Path:
@@ -44,14 +40,11 @@ def user_folder() -> Path:
 
 def place(root: Path | str | None = None, database: Path | str | None = None) -> Place:
     """The place of a store; symlinks, `~` and trailing slashes lead to the same one."""
-    chosen = Path(root).expanduser() if root is not None else find_root()
+    chosen = Path(root) if root is not None else find_root()
     try:
-        resolved = chosen.resolve()
+        return at(chosen, database)
     except (OSError, RuntimeError) as error:
         raise StoreUnreadable(f"{chosen} cannot be resolved: {error}", hint="Check for a looping link.") from error
-    named = database if database is not None else os.environ.get("MEMDB_DB")
-    file = Path(named).expanduser().resolve() if named else resolved / FOLDER / "memory.db"
-    return Place(resolved, file)
 
 
 GITIGNORE = "# The database is derived from the files and the journal.\nmemory.db*\nlocal/\nlock\n"
@@ -115,6 +108,19 @@ def setting(where: Place, key: str, default: str | None = None) -> str | None:
 def switched_off(value: Any) -> bool:
     """Whether a setting says no."""
     return str(value).strip().lower() in OFF
+
+
+def user_name(where: Place) -> str:
+    """Who decides: the setting `user`, else the name under which the system knows whoever runs this."""
+    named = (setting(where, "user") or "").strip()
+    if named:
+        return named
+    import getpass  # noqa: PLC0415 (seldom used)
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # an account without a name, as containers have
+        return "unknown"
 
 
 def writer_id(where: Place) -> str:

@@ -1,14 +1,15 @@
-"""What the journal says of the past: earlier texts, renames, what was forgotten, and the identity of clusters."""
+"""What the journal says of the past: earlier texts, renames, decisions, what was forgotten, who clusters are."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from memdb.base.journal import Record
+from memdb.domain import curation
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Version:
     memory_key: str
     at: str
     sha256: str
-    reason: str  # saved, edited, deleted
+    reason: str  # saved, edited, deleted, restated, restored
     text: str | None
     withheld: str | None
 
@@ -46,7 +47,9 @@ class Past:
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)  # sha256 of snapshots that gave way or were removed
     extractions: list[Record] = field(default_factory=list)
-    vocabulary: list[Record] = field(default_factory=list)
+    births: dict[str, list[str]] = field(default_factory=dict)  # times at which each memory came to be
+    judgements: list[Record] = field(default_factory=list)
+    decisions: list[Record] = field(default_factory=list)  # of the kinds vocabulary and curation
 
     @property
     def unwanted(self) -> set[str]:
@@ -54,8 +57,20 @@ class Past:
         return self.replaced - {snapshot.sha256 for snapshot in self.snapshots.values()}
 
 
-KINDS = ("version", "rename", "forget", "clusters", "add", "remove", "snapshot", "extraction", "vocabulary")
+KINDS = (
+    "version", "rename", "forget", "clusters", "add", "remove", "snapshot", "extraction", "vocabulary", "curation",
+    "created", "judgement",
+)  # fmt: skip
 """The kinds of journal record that are read here."""
+
+DECISIONS = ("vocabulary", "curation")
+"""Of those, the ones that say what a person decided."""
+
+ATTACHED = ("extraction", "created", "judgement")
+"""Those that say something of a text, and go with it when it is forgotten."""
+
+SIDES = ("keep", "against")
+"""Fields of a resolution between memories that name them."""
 
 
 def version_record(key: str, digest: str, reason: str, text: str | None, withheld: str | None = None) -> Record:
@@ -149,6 +164,48 @@ def extraction_record(
     }
 
 
+def created_record(key: str) -> Record:
+    """A memory that came to be: memdb saved it, or found it in a store that had been read whole before."""
+    return {"kind": "created", "id": key}
+
+
+def judgement_record(
+    pair: tuple[str, str],
+    digests: tuple[str, str],
+    prompt_sha256: str,
+    model: str,
+    verdict: str,
+    *,
+    quotes: tuple[str, str] | None = None,
+    input_tokens: int | None = None,
+    output_tokens: int | None = None,
+    cost: float | None = None,
+) -> Record:
+    """What a model said of a memory and another one near to it: of the same two texts it is never asked again.
+
+    `pair` has their ids, `digests` the sha256 of their texts, `quotes` words of the one and of the other. What the
+    question took stands in the first of its records.
+    """
+    return {
+        "kind": "judgement",
+        "id": pair[0],
+        "other": pair[1],
+        "text_sha256": digests[0],
+        "other_sha256": digests[1],
+        "prompt_sha256": prompt_sha256,
+        "model": model,
+        "verdict": verdict,
+        "quotes": list(quotes) if quotes else None,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "cost": cost,
+    }
+
+
+VERDICTS = ("same", "restates", "contradicts", "unrelated")
+"""What a model can say of two memories."""
+
+
 def vocabulary_record(action: str, list_: str, name: str, **fields: str | bool) -> Record:
     """A decision about the vocabulary; `list_` is `type` or `predicate`, `fields` go with the action."""
     return {"kind": "vocabulary", "action": action, "list": list_, "name": name, **fields}
@@ -188,16 +245,7 @@ def is_whole(record: Record) -> bool:
     kind = record["kind"]
     if not all(isinstance(record.get(name), str) for name in TEXTS.get(kind, ())):
         return False
-    if kind == "rename":
-        moves = record.get("moves")
-        return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
-    if kind == "clusters":
-        return isinstance(record.get("set"), dict) and isinstance(record.get("gone", []), list)
-    if kind == "snapshot":
-        return _is_whole_snapshot(record)
-    if kind == "vocabulary":
-        return record.get("list") in ("type", "predicate")
-    return kind in TEXTS and (kind != "extraction" or isinstance(record.get("output"), dict))
+    return kind in KINDS and (kind not in CHECKS or CHECKS[kind](record))
 
 
 TEXTS = {
@@ -206,9 +254,22 @@ TEXTS = {
     "add": ("path",),
     "remove": ("path",),
     "extraction": ("id", "text_sha256", "prompt_sha256", "model"),
+    "created": ("id",),
+    "judgement": ("id", "other", "text_sha256", "other_sha256", "prompt_sha256", "model", "verdict"),
     "vocabulary": ("action", "name"),
 }
 """What a record of each kind has to have as text."""
+
+
+def _is_whole_rename(record: Record) -> bool:
+    moves = record.get("moves")
+    return isinstance(moves, dict) and all(isinstance(new, str) for new in moves.values())
+
+
+def _is_whole_judgement(record: Record) -> bool:
+    quotes = record.get("quotes")
+    stand = isinstance(quotes, list) and [type(one) for one in quotes] == [str, str]
+    return record["verdict"] in VERDICTS and (quotes is None or stand)
 
 
 def _is_whole_snapshot(record: Record) -> bool:
@@ -226,34 +287,32 @@ def _is_whole_snapshot(record: Record) -> bool:
     )
 
 
+CHECKS: dict[str, Callable[[Record], bool]] = {
+    "rename": _is_whole_rename,
+    "clusters": lambda one: isinstance(one.get("set"), dict) and isinstance(one.get("gone", []), list),
+    "snapshot": _is_whole_snapshot,
+    "vocabulary": lambda one: one.get("list") in ("type", "predicate"),
+    "curation": curation.is_whole,
+    "extraction": lambda one: isinstance(one.get("output"), dict),
+    "judgement": _is_whole_judgement,
+}
+"""What a record of each kind has to be like beside that."""
+
+
 def replay(records: Iterable[Record]) -> Past:
     """The past that a journal tells. What was written of a memory before it was forgotten is not told."""
     past = Past()
-    outputs: dict[str, list[Record]] = {}  # by the id of the text that they were asked for
+    told: dict[str, list[Record]] = {}  # records of the kinds ATTACHED by the ids of the memories and chunks they name
+    untold: set[int] = set()  # those of which one was forgotten
     for record in filter(is_whole, records):
         kind = record["kind"]
         if kind == "version":
-            past.versions.append(
-                Version(
-                    record["id"],
-                    record["t"],
-                    record["sha256"],
-                    str(record.get("reason", "edited")),
-                    record.get("text"),
-                    record.get("withheld"),
-                )
-            )
+            past.versions.append(_version(record))
         elif kind == "rename":
-            past.versions = [_renamed(version, record["moves"]) for version in past.versions]
-            moved = {new: outputs.pop(old) for old, new in record["moves"].items() if old in outputs}
-            for key, found in moved.items():
-                outputs.setdefault(key, []).extend(found)
+            _move(past, told, record["moves"])
         elif kind == "forget":
-            mark = record["id_sha256"]
-            past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
-            past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
-            past.tombstones[mark] = record["t"]
-            outputs = {key: found for key, found in outputs.items() if key_digest(key) != mark}
+            past.tombstones[record["id_sha256"]] = record["t"]
+            untold |= _forget(past, told, record["id_sha256"])
         elif kind == "snapshot" or (kind == "remove" and is_snapshot(record["path"])):
             before = past.snapshots.pop(record["path"], None)
             past.replaced.update([before.sha256] if before else [])
@@ -261,18 +320,68 @@ def replay(records: Iterable[Record]) -> Past:
                 past.snapshots[record["path"]] = snapshot_of(record)
         elif kind in ("add", "remove"):
             past.additions = with_addition(past.additions, record)
-        elif kind == "extraction":
-            outputs.setdefault(record["id"], []).append(record)
-        elif kind == "vocabulary":
-            past.vocabulary.append(record)
+        elif kind in ATTACHED:
+            for key in _named(record):
+                told.setdefault(key, []).append(record)
+        elif kind in DECISIONS:
+            past.decisions.append(record)
         else:
             for key in record.get("gone", []):
                 past.anchors.pop(key, None)
             past.anchors.update(record["set"])
-    past.extractions = sorted(
-        (one for found in outputs.values() for one in found), key=lambda one: (one["t"], one["w"])
-    )
+    _sort_out(past, told, untold)
     return past
+
+
+def _named(record: Record) -> set[str]:
+    """The ids that a record of the kinds ATTACHED names, or one of an earlier text."""
+    return {record["id"], record["other"]} if record["kind"] == "judgement" else {record["id"]}
+
+
+def _sort_out(past: Past, told: Mapping[str, list[Record]], untold: Collection[int]) -> None:
+    """Put records of the kinds ATTACHED where they belong, in the order of their times."""
+    found: dict[int, Record] = {}
+    for key, records in told.items():
+        for one in records:
+            if id(one) in untold:
+                continue
+            if one["kind"] == "created":
+                past.births.setdefault(key, []).append(one["t"])
+            else:
+                found[id(one)] = one
+    for one in sorted(found.values(), key=lambda one: (one["t"], one["w"])):
+        (past.extractions if one["kind"] == "extraction" else past.judgements).append(one)
+
+
+def _version(record: Record) -> Version:
+    return Version(
+        record["id"],
+        record["t"],
+        record["sha256"],
+        str(record.get("reason", "edited")),
+        record.get("text"),
+        record.get("withheld"),
+    )
+
+
+def _move(past: Past, told: dict[str, list[Record]], moves: Mapping[str, str]) -> None:
+    """Let what is known of memories follow them to other ids."""
+    past.versions = [_renamed(version, moves) for version in past.versions]
+    past.decisions = [with_moves(decision, moves) for decision in past.decisions]
+    moved = {new: told.pop(old) for old, new in moves.items() if old in told}
+    for key, found in moved.items():
+        told.setdefault(key, []).extend(found)
+
+
+def _forget(past: Past, told: dict[str, list[Record]], mark: str) -> set[int]:
+    """Drop what is known of a memory; returns which of the records in `told` go with it."""
+    past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
+    past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
+    past.decisions = [
+        _without(decision, {key for key in memories_of(decision) if key_digest(key) == mark})
+        for decision in past.decisions
+    ]
+    return {id(one) for key in [key for key in told if key_digest(key) == mark] for one in told.pop(key)}
 
 
 def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
@@ -280,6 +389,27 @@ def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
     if new is None:
         return version
     return Version(new, version.at, version.sha256, version.reason, version.text, version.withheld)
+
+
+def memories_of(record: Record) -> list[str]:
+    """The memories that a decision names."""
+    if record["kind"] != "curation" or record["action"] != "resolve" or record["of"] != "memories":
+        return []
+    return [key for side in SIDES for key in record.get(side, [])]
+
+
+def with_moves(record: Record, moves: Mapping[str, str]) -> Record:
+    """A decision with the ids that the memories which it names have now."""
+    if not any(key in moves for key in memories_of(record)):
+        return record
+    return record | {side: [moves.get(key, key) for key in record[side]] for side in SIDES if side in record}
+
+
+def _without(record: Record, gone: Collection[str]) -> Record:
+    """A decision without the memories that were forgotten."""
+    if not gone:
+        return record
+    return record | {side: [key for key in record[side] if key not in gone] for side in SIDES if side in record}
 
 
 def remains(records: list[Record]) -> dict[int, Record | None]:
@@ -296,8 +426,9 @@ def remains(records: list[Record]) -> dict[int, Record | None]:
         if not is_whole(record):
             continue
         kind = record["kind"]
-        if kind in ("version", "extraction"):
-            attached.setdefault(record["id"], []).append((place, record["id"]))
+        if kind in ("version", "curation", *ATTACHED):
+            for key in memories_of(record) if kind == "curation" else _named(record):
+                attached.setdefault(key, []).append((place, key))
         elif kind == "rename":
             taken = {old: attached.pop(old, []) for old in record["moves"]}
             for old, new in record["moves"].items():
@@ -319,8 +450,11 @@ def remains(records: list[Record]) -> dict[int, Record | None]:
 def _take_out(result: dict[int, Record | None], records: list[Record], place: int, old: str) -> None:
     record = records[place]
     now = result.get(place, record)
-    if record["kind"] in ("version", "extraction") or now is None:
+    if record["kind"] not in ("rename", "curation") or now is None:
         result[place] = None
+        return
+    if record["kind"] == "curation":
+        result[place] = _without(now, {old})
         return
     moves = {key: new for key, new in now["moves"].items() if key != old}
     result[place] = {**now, "moves": moves} if moves else None

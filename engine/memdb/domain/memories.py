@@ -24,12 +24,14 @@ EDGE_WEIGHTS = {
     "has_tag": 0.8,
     "links_to": 0.7,
     "supersedes": 0.9,
+    "replaces": 0.9,
     "in_cluster": 0.6,
     "next": 0.8,
     "mentions": 1.0,
     "about": 1.0,
     "relates": 0.6,
     "contradicts": 0.0,
+    "distinct": 0.0,
 }
 """How much of a score an edge passes on, before the decay of the hop."""
 

@@ -1,13 +1,13 @@
 """Names in a text, by rules alone: the offline extractor, which prefers to miss a name over inventing one.
 
-`names_in` is a pure function of one text: identifiers by their shape, proper names by their capitals. What the
-store knows already is found by `memdb.domain.gazetteer`.
+`places_in` is a pure function of one text: identifiers by their shape, proper names by their capitals; `once` makes one
+of each name of them. What the store knows already is found by `memdb.domain.gazetteer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from memdb.base.text import name_key
@@ -33,29 +33,39 @@ class Name:
     stop: int
 
 
-def names_in(text: str) -> tuple[Name, ...]:
-    """The names that a text mentions, in its order, each key once, at its first place; linear in the text's length.
+def places_in(text: str) -> tuple[Name, ...]:
+    """Each place where a text mentions a name, in its order; linear in the text's length.
 
     `type` is `person`, `organization` or `technology` where a cue is sure (a title, a legal form, `C++`), else None.
     """
     prose = without_code(text)
     found = identifiers(prose)
     spans = [*found.names, *proper_names(prose, taken=found.taken)]
-    return tuple(_once(text, sorted(spans, key=lambda span: (span.start, -span.stop))))
+    return tuple(_placed(text, sorted(spans, key=lambda span: (span.start, -span.stop))))
 
 
-def _once(text: str, spans: Iterable[Span]) -> Iterable[Name]:
+def names_in(text: str) -> tuple[Name, ...]:
+    """The names that a text mentions, in its order, each key once, at its first place; see `places_in`."""
+    return once(places_in(text))
+
+
+def once(places: Sequence[Name]) -> tuple[Name, ...]:
+    """Of each key the first place, with the type that is sure at any of them."""
     names: dict[str, Name] = {}
+    for name in places:
+        known = names.get(name.key)
+        if known is None:
+            names[name.key] = name
+        elif known.type is None and name.type is not None:
+            names[name.key] = replace(known, type=name.type)
+    return tuple(names.values())
+
+
+def _placed(text: str, spans: Iterable[Span]) -> Iterator[Name]:
     end = 0
     for span in spans:
         if span.start < end:
             continue
         end = span.stop
         spelled = " ".join(text[span.start : span.stop].split())
-        key = name_key(spelled)
-        known = names.get(key)
-        if known is None:
-            names[key] = Name(key, spelled, span.type, span.source, span.start, span.stop)
-        elif known.type is None and span.type is not None:
-            names[key] = Name(key, known.name, span.type, known.source, known.start, known.stop)
-    return names.values()
+        yield Name(name_key(spelled), spelled, span.type, span.source, span.start, span.stop)

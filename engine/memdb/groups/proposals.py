@@ -25,17 +25,27 @@ class Proposals(Group):
         description: str | None = None,
         single_letters: bool = False,
         single_valued: bool = False,
+        why: str | None = None,
     ) -> EntryListed:
         """Make a proposal an entry and link all evidence seen so far, without a call; flags as for `schema_add`.
 
         Without a description the model's is the rule. Raises NotFound, UsageError, Refused where it was dismissed.
         """
-        flags = {"single_letters": single_letters, "single_valued": single_valued}
-        return self._call(lambda context: proposals.approve(context, kind, name, description=description, **flags))
+        return self._call(
+            lambda context: proposals.approve(
+                context,
+                kind,
+                name,
+                description=description,
+                single_letters=single_letters,
+                single_valued=single_valued,
+                why=why,
+            )
+        )
 
-    def dismiss(self, kind: str, name: str) -> Proposal:
+    def dismiss(self, kind: str, name: str, *, why: str | None = None) -> Proposal:
         """Take a proposal off the list; no text that asks for it brings it back. Raises NotFound, UsageError."""
-        return self._call(lambda context: proposals.dismiss(context, kind, name))
+        return self._call(lambda context: proposals.dismiss(context, kind, name, why=why))
 
     def restore(self, kind: str, name: str) -> Proposal | None:
         """Take a dismissal back; None where no text asks for the name any more. Raises NotFound."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memdb.groups.group import Group
 from memdb.services import runs
-from memdb.services.runs import Run, RunEvent
+from memdb.services.runs import Failure, Run, RunEvent
 
 
 class Runs(Group):
@@ -19,3 +19,7 @@ class Runs(Group):
     def show(self, number: int) -> tuple[Run, Sequence[RunEvent]]:
         """One run with what happened to each text. Raises NotFound."""
         return self._call(lambda context: runs.run(context, number))
+
+    def failures(self) -> Sequence[Failure]:
+        """The texts that a model failed to read, with why, and whether they will be tried again."""
+        return self._call(runs.failures)

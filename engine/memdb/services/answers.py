@@ -14,7 +14,7 @@ class Filters:
     path: str | None = None  # a glob over paths relative to the root
     since: str | None = None
     until: str | None = None
-    as_of: str | None = None  # valid on that day
+    as_of: str | None = None  # as memories stood at the end of it, and what was valid then
     kinds: tuple[str, ...] = ()  # memory, chunk
     document: str | None = None  # the id of one document
 
@@ -76,7 +76,8 @@ class Found:
 class Hit:
     """One answer; `score` is 0 to 1, `path` leads from the seed to it.
 
-    `stale` is true of a memory whose validity is over, and of a chunk whose document's file is gone.
+    `stale` is true of a memory whose validity is over, and of a chunk whose document's file is gone. `version` is, of a
+    recall as of a time, the number of the earlier text that answers; None where it is the text of today.
     """
 
     id: str
@@ -93,6 +94,8 @@ class Hit:
     contradicts: tuple[str, ...]
     stale: bool
     citation: Citation | None = None  # of a chunk
+    conflicts: tuple[str, ...] = ()  # ids of the open ones that it takes part in
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

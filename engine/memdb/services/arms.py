@@ -13,7 +13,7 @@ from memdb.base import resources, words
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.errors import ModelUnavailable, UsageError
-from memdb.services import naming, vectors
+from memdb.services import naming, past, vectors
 from memdb.services.answers import Arm, Filters, Found
 from memdb.services.context import Context
 
@@ -68,6 +68,9 @@ VECTOR_SHARE = 0.45
 ENTITY_WEIGHT = 0.5
 """What it says for a text that it is about what the question names."""
 
+NEAR_WEIGHT = 0.5
+"""Of an entity that a question does not name and whose name is near to it in meaning: half as sure as one it names."""
+
 ENTITY_DEGREE = 200
 """An entity that more texts mention says nothing for each of them: less than one in a hundred."""
 
@@ -110,6 +113,8 @@ class Pool:
     nearest: float = 0.0
     floor: float = 0.0
     largeness: float = 0.0  # for what share the scores are measured against the other candidates
+    then: past.Then | None = None  # of a recall as of a time
+    gone: list[past.Row] = field(default_factory=list)  # earlier texts of memories that are not there any more
 
 
 def run(database: Database, statement: Statement) -> list[tuple[Any, ...]]:
@@ -121,7 +126,11 @@ def run(database: Database, statement: Statement) -> list[tuple[Any, ...]]:
 def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) -> Pool:
     """Run the arms and the fusion. Raises UsageError for a date that is none."""
     database = context.database
-    allowed = _allowed(database, filters)
+    within = _allowed(database, filters)
+    then = past.standing(database, filters.as_of) if filters.as_of is not None else None
+    gone: list[past.Row] = []
+    # Of a recall as of a time, arms that know today's texts search those that were the same then.
+    within, allowed = past.split(then, within)
     report = {
         "vector": Arm("off", 0, NOT_ASKED),
         "keyword": Arm("off", 0, NOT_ASKED),
@@ -134,6 +143,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "idf_total": 1.0,
         "weight_total": 1.0,
         "allowed": allowed,
+        "past": "[]",
         "vector_hits": "[]",
         "vector_on": 0,
         "vector_floor": 0.0,
@@ -161,6 +171,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     }
     found = words.content_words(words.query_words(query))
     floor = nearest = 0.0
+    vector: bytes | None = None
     hits: list[tuple[str, float]] = []
     left_out: list[str] = []
     if "keyword" in arms:
@@ -168,11 +179,15 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         left_out = terms.left_out
         values |= {"terms": json.dumps(terms.known), "words": terms.count}
         values |= {"idf_total": terms.idf_total, "weight_total": terms.weight_total}
+        if then is not None and within is not None:
+            edited, gone = past.matches(database, then, within, values | {"terms": json.dumps(terms.asked)})
+            values["past"] = json.dumps(edited)
     if "vector" in arms:
         bound, hits, reason = _vector_arm(context, query, allowed)
         report["vector"] = Arm("off", 0, reason)
         if bound is not None:
             statements.append(("recall_vector", bound))
+            vector = bound["vector"]
             floor = context.embedder.card.floor
             nearest = max((similarity for _, similarity in hits), default=0.0)
             values |= {"vector_hits": json.dumps(hits), "vector_on": 1, "vector_floor": floor}
@@ -181,21 +196,31 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     if "entity" in arms:
         has_any = database.value("select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
-        values["entities"] = json.dumps(naming.named(database, query)) if has_any else "[]"
+        values["entities"] = json.dumps(_asked_for(database, query, vector, floor, statements) if has_any else [])
     statements.append(("recall_fusion", values))
     pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
     largeness = 0.0
     if values["vector_share"] == VECTOR_SHARE:
         candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
         largeness = min(1.0, len(candidates) / POOL_TEXTS)
-    if "keyword" in arms:
-        reason = f"too frequent to search for: {', '.join(left_out)}" if left_out else None
-        report["keyword"] = Arm("on", sum(1 for _, by in pool.values() if "keyword" in by), reason)
-    if report["entity"].state == "on":
-        report["entity"] = Arm("on", sum(1 for _, by in pool.values() if "entity" in by))
-    if values["vector_on"]:
-        report["vector"] = Arm("on", sum(1 for _, by in pool.values() if "vector" in by))
-    return Pool(pool, report, statements, found, allowed, nearest, floor, largeness)
+    reason = f"too frequent to search for: {', '.join(left_out)}" if left_out else None
+    on = {"vector": values["vector_on"], "keyword": "keyword" in arms, "entity": report["entity"].state == "on"}
+    for name in [name for name, is_on in on.items() if is_on]:
+        count = sum(1 for _, by in pool.values() if name in by)
+        report[name] = Arm("on", count, reason if name == "keyword" else None)
+    return Pool(pool, report, statements, found, within, nearest, floor, largeness, then, gone)
+
+
+def _asked_for(
+    database: Database, query: str, vector: bytes | None, floor: float, statements: list[Statement]
+) -> list[tuple[int, float]]:
+    """The entities that a question names, else those that are called something near to it, with their weights."""
+    named = naming.named(database, query)
+    near = naming.near_values(database, vector, floor) if vector is not None and not named else None
+    if near is None:
+        return [(entity, 1.0) for entity in named]
+    statements.append(("recall_names", near))
+    return [(entity, NEAR_WEIGHT) for entity, _ in run(database, statements[-1])]
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
@@ -234,10 +259,12 @@ def _allowed(database: Database, filters: Filters) -> str | None:
 class Terms:
     """The words of a question as the index has them.
 
-    `known` holds (term, idf, weight) of those that some text has; the totals are over the TELLING_WORDS heaviest.
+    `known` holds (term, idf, weight) of those that some text has, `asked` of all that are looked up; the totals are
+    over the TELLING_WORDS heaviest.
     """
 
     known: list[tuple[str, float, float]]
+    asked: list[tuple[str, float, float]]
     count: int
     idf_total: float
     weight_total: float
@@ -255,6 +282,7 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
     texts = int(database.value("select texts from fts_total"))
     frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
     known: list[tuple[str, float, float]] = []
+    asked: list[tuple[str, float, float]] = []
     idfs: list[float] = []
     weights: list[float] = []
     left_out: list[str] = []
@@ -271,10 +299,12 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
         read += documents
         idfs.append(idf_of[term])
         weights.append(math.log(2 + texts / (documents + 1)))
+        asked.append((term, idfs[-1], weights[-1]))
         if documents:
-            known.append((term, idfs[-1], weights[-1]))
+            known.append(asked[-1])
     # The rarest come first, so these are the heaviest.
-    return Terms(known, len(idfs), sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0, left_out)
+    totals = sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0
+    return Terms(known, asked, len(idfs), *totals, left_out)
 
 
 def _vector_arm(

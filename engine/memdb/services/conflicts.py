@@ -1,6 +1,6 @@
-"""Conflicts: where texts give one subject two objects by a predicate that holds for one. Nothing is changed by itself.
+"""Look at conflicts: one subject with two objects by a predicate that holds for one, or memories that say other things.
 
-A conflict follows from what texts state, like the edges that disagree, and goes when they agree again.
+All sides stand until someone decides; see `resolving`.
 """
 
 from __future__ import annotations
@@ -8,35 +8,33 @@ from __future__ import annotations
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 
-from memdb.base import resources
 from memdb.base.storage import Database
 from memdb.base.text import expose_hidden, name_key
 from memdb.domain.quotes import quote
 from memdb.errors import NotFound, UsageError
 
-KEY_DIGITS = 12
-"""Of the name of a conflict, in hex: 48 bits keep a million conflicts apart."""
-
-Side = tuple[int, int, float]
-"""Ids of the object and of a text that states it, and the confidence."""
-
 
 @dataclass(frozen=True, slots=True)
 class SideSource:
-    """A text that states one side; `quote` is where it says so, where it was asked for and found."""
+    """A text that states one side; `quote` is where it says so, where it was asked for and found.
+
+    `confidence` is 0 to 1; None where rules compared memories.
+    """
 
     id: str
-    confidence: float
+    confidence: float | None
     quote: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictSide:
-    """One of the objects, with the texts that state it, the surest first."""
+    """One of the objects, or of the memories that agree, with the texts that state it, the surest first.
+
+    `object` is the id of an entity, or of the first of the memories.
+    """
 
     object: str
     object_name: str
@@ -45,129 +43,135 @@ class ConflictSide:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A subject and a predicate with two objects or more; `subject` and `object` are ids of entities."""
+    """Two sides or more that cannot all be true; `subject` is the id of an entity, None between memories."""
 
     id: str
-    subject: str
-    subject_name: str
-    predicate: str
+    subject: str | None
+    subject_name: str | None
+    predicate: str | None
     sides: tuple[ConflictSide, ...]
+    kind: str = "relation"  # relation, memories
+    origin: str = "model"  # model, rules
 
-
-# Deriving
-
-
-def settle(database: Database, subject_keys: Collection[str], confidence: float) -> None:
-    """Make the conflicts of some entities those that standing statements make, inside the caller's transaction.
-
-    Entities that gained or lost a relation are among them by themselves. `confidence` is the least that counts.
-    """
-    touched = {subject for (subject,) in database.rows("select subject_id from conflict_touched")}
-    database.connection.execute("delete from conflict_touched")
-    rows = database.rows(
-        "select entity.id, name_key from json_each(?1) as wanted cross join entity on name_key = wanted.value"
-        " union select entity.id, name_key from json_each(?2) as wanted cross join entity on entity.id = wanted.value",
-        (json.dumps(sorted(subject_keys), ensure_ascii=False), json.dumps(sorted(touched))),
-    )
-    for subject, entity_key in sorted(rows, key=lambda row: str(row[1])):
-        _settle_subject(database, subject, str(entity_key), confidence)
-
-
-def _settle_subject(database: Database, subject: int, entity_key: str, confidence: float) -> None:
-    stated: dict[str, set[Side]] = defaultdict(set)
-    for predicate, *side in database.rows(
-        resources.query("conflict_sides"), {"subject": subject, "confidence": confidence}
-    ):
-        stated[predicate].add((side[0], side[1], side[2]))
-    wanted = {predicate: sides for predicate, sides in stated.items() if len({side[0] for side in sides}) > 1}
-    have: dict[str, tuple[str, set[Side]]] = {}
-    for key, predicate in database.rows("select key, predicate from conflict where subject_id = ?", (subject,)):
-        rows = database.rows("select object_id, node_id, confidence from conflict_side where conflict_key = ?", (key,))
-        have[predicate] = (key, set(rows))
-    run, run_many = database.connection.execute, database.connection.executemany
-    for predicate in sorted(have.keys() - wanted.keys()):
-        run("delete from conflict where key = ?", (have[predicate][0],))
-    for predicate in sorted(wanted):
-        key, old = have.get(predicate, (_key(entity_key, predicate), set()))
-        if predicate not in have:
-            run("insert into conflict values (?, ?, ?)", (key, subject, predicate))
-        run_many(
-            "delete from conflict_side where conflict_key = ? and object_id = ? and node_id = ?",
-            [(key, *side[:2]) for side in sorted(old - wanted[predicate])],
-        )
-        run_many(
-            "insert into conflict_side values (?, ?, ?, ?)",
-            [(key, *side) for side in sorted(wanted[predicate] - old)],
-        )
-
-
-def _key(entity_key: str, predicate: str) -> str:
-    return sha256(json.dumps([entity_key, predicate]).encode()).hexdigest()[:KEY_DIGITS]
-
-
-# Looking
+    @property
+    def title(self) -> str:
+        """What it is about, on one line."""
+        if self.kind == "relation":
+            return f"{self.subject_name} {self.predicate}"
+        return " / ".join(", ".join(source.id for source in side.sources) for side in self.sides)
 
 
 def listed(database: Database) -> list[Conflict]:
-    """All conflicts by subject and predicate, without quotes."""
+    """All open conflicts: relations by subject and predicate, then memories by their ids, with the quotes of these."""
     return _conflicts(database, None)
 
 
 def show(database: Database, written: str) -> Conflict:
-    """A conflict by its id, the beginning of it, or its subject, with a quote from each text.
+    """A conflict by its id, the beginning of it, its subject or a memory in it, with a quote from each text.
 
     Raises NotFound, UsageError where several are meant.
     """
     [conflict] = _conflicts(database, find(database, written))
+    if conflict.kind == "memories":
+        return conflict
+    subject = str(conflict.subject)
     sides = tuple(
         ConflictSide(
             side.object,
             side.object_name,
             tuple(
-                SideSource(source.id, source.confidence, _quote(database, source.id, conflict.subject, side.object))
+                SideSource(source.id, source.confidence, _quote(database, source.id, subject, side.object))
                 for source in side.sources
             ),
         )
         for side in conflict.sides
     )
-    return Conflict(conflict.id, conflict.subject, conflict.subject_name, conflict.predicate, sides)
+    return Conflict(
+        conflict.id, conflict.subject, conflict.subject_name, conflict.predicate, sides, "relation", conflict.origin
+    )
+
+
+NAMES = """select conflict.key, coalesce(entity.name_key, ''), coalesce(predicate, ''),
+       coalesce((select group_concat(key, ' / ') from (
+           select node.key from conflict_side join node on node.id = node_id
+           where conflict_key = conflict.key and subject_id is null order by node.key)), '')
+from conflict left join entity on entity.id = subject_id
+order by entity.name_key is null, entity.name_key, predicate, conflict.key"""
 
 
 def find(database: Database, written: str) -> str:
     """The id that a person means. Raises NotFound, UsageError where several are meant."""
     subject = name_key(written.removeprefix("entity:"))
-    rows = database.rows(
-        "select conflict.key, entity.name_key, predicate from conflict join entity on entity.id = subject_id"
-        " order by entity.name_key, predicate"
-    )
+    rows = database.rows(NAMES)
     alias = database.value("select entity_key from entity_alias where name_key = ?", (subject,))
-    found = [row for row in rows if row[1] in (subject, alias)]
+    found = [row for row in rows if row[1] and row[1] in (subject, alias)]
+    found = found or [row for row in rows if written and written in row[3].split(" / ")]
     found = found or [row for row in rows if written and row[0].startswith(written.casefold())]
     if len(found) == 1:
         return str(found[0][0])
     if found:
+        meant = ", ".join(f"{key} ({memories or f'{about} {predicate}'})" for key, about, predicate, memories in found)
         raise UsageError(
-            f"{expose_hidden(written)!r} can mean {len(found)} conflicts.",
-            hint="Give the id: " + ", ".join(f"{key} ({about} {predicate})" for key, about, predicate in found),
+            f"{expose_hidden(written)!r} can mean {len(found)} conflicts.", hint=f"Give the id: {expose_hidden(meant)}"
         )
-    near = difflib.get_close_matches(subject, [about for _, about, _ in rows], n=3)
+    names = [row[1] for row in rows if row[1]] + [memory for row in rows if row[3] for memory in row[3].split(" / ")]
+    near = difflib.get_close_matches(subject, names, n=3)
     hint = f"Did you mean {', '.join(dict.fromkeys(near))}?" if near else "`memdb conflicts` lists them."
     raise NotFound(f"There is no conflict {expose_hidden(written)!r}.", hint=hint)
 
 
 def _conflicts(database: Database, key: str | None) -> list[Conflict]:
+    relations = _relations(database, key)
+    memories = _memories(database, key)
+    return [*relations, *sorted(memories, key=lambda conflict: (conflict.title, conflict.id))]
+
+
+def _relations(database: Database, key: str | None) -> list[Conflict]:
     rows = database.rows(
-        "select conflict, subject, subject_name, predicate, object, object_name, sources from open_conflicts"
-        " where ?1 is null or conflict = ?1 order by subject, predicate, object",
+        "select conflict, origin, subject, subject_name, predicate, object, object_name, sources from open_conflicts"
+        " where kind = 'relation' and (?1 is null or conflict = ?1) order by subject, predicate, object",
         (key,),
     )
     heads: dict[str, tuple[str, str, str]] = {}
+    origins: dict[str, str] = {}
     sides: dict[str, list[ConflictSide]] = defaultdict(list)
-    for conflict, subject, subject_name, predicate, object_, object_name, sources in rows:
+    for conflict, origin, subject, subject_name, predicate, object_, object_name, sources in rows:
         heads[conflict] = (subject, subject_name, predicate)
+        origins[conflict] = origin
         stating = sorted(json.loads(sources).items(), key=lambda source: (-source[1], source[0]))
         sides[conflict].append(ConflictSide(object_, object_name, tuple(SideSource(*source) for source in stating)))
-    return [Conflict(conflict, *head, tuple(sides[conflict])) for conflict, head in heads.items()]
+    return [
+        Conflict(conflict, *head, tuple(sides[conflict]), "relation", origins[conflict])
+        for conflict, head in heads.items()
+    ]
+
+
+def _memories(database: Database, key: str | None) -> Iterable[Conflict]:
+    by_value: dict[str, dict[str, list[tuple[SideSource, str]]]] = defaultdict(lambda: defaultdict(list))
+    origins: dict[str, str] = {}
+    for conflict, origin, value, memory, name, confidence, said in database.rows(
+        "select conflict.key, origin, value, node.key, label, confidence, quote from conflict"
+        " join conflict_side on conflict_key = conflict.key join node on node.id = node_id"
+        " where conflict.kind = 'memories' and (?1 is null or conflict.key = ?1) order by node.key",
+        (key,),
+    ):
+        origins[conflict] = origin
+        by_value[conflict][value].append((SideSource(memory, confidence, said), name))
+    return [
+        Conflict(
+            conflict,
+            None,
+            None,
+            None,
+            tuple(
+                ConflictSide(stating[0][0].id, stating[0][1], tuple(source for source, _ in stating))
+                for stating in sides.values()
+            ),
+            "memories",
+            origins[conflict],
+        )
+        for conflict, sides in by_value.items()
+    ]
 
 
 def _quote(database: Database, source: str, subject: str, object_: str) -> str | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 from memdb.base import settings
 from memdb.base.embedding import Embedder
@@ -86,19 +87,19 @@ class Context:
             self._database = None
         self._pinned = False
 
-    def append(self, *records: Record) -> None:
-        """Journal records, then show them in the tables, inside the caller's transaction.
+    def append(self, *records: Record) -> list[Record]:
+        """Journal records, then show them in the tables, inside the caller's transaction; returns them as journaled.
 
         The caller holds the writer lock.
         """
         if not records:
-            return
+            return []
         behind = self.journal_is_ahead()
         stamped = self.journal.append(*records)
         if behind:
             # A process that was killed between journal and database left records that only a replay shows.
             self.replay_journal()
-            return
+            return stamped
         additions = None
         for record in stamped:
             if record["kind"] in ("add", "remove") and not history.is_snapshot(record["path"]):
@@ -108,8 +109,11 @@ class Context:
         if additions is not None:
             set_additions(self.database, additions)
         self.set_journal_state(self.journal.state())
+        return stamped
 
     def _apply(self, record: Record) -> None:
+        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+
         run = self.database.connection.execute
         if record["kind"] == "rename":
             moves = json.dumps(record["moves"])
@@ -118,6 +122,13 @@ class Context:
                 " where memory_key in (select key from json_each(:moves))",
                 {"moves": moves},
             )
+            curation_tables.move(self.database, record["moves"])
+            run(
+                "update or replace memory_birth set memory_key = (select value from json_each(:moves)"
+                " where key = memory_key) where memory_key in (select key from json_each(:moves))",
+                {"moves": moves},
+            )
+            past_texts().rename(self.database, record["moves"].values())
         elif record["kind"] == "clusters":
             anchors = json.loads(self.database.meta("cluster_anchors") or "{}")
             for key in record["gone"]:
@@ -126,14 +137,20 @@ class Context:
             self.database.set_meta("cluster_anchors", json.dumps(anchors, sort_keys=True))
         elif record["kind"] == "extraction":
             insert_extractions(self.database, [record])
-        elif record["kind"] == "vocabulary":
-            self.show_vocabulary()
+        elif record["kind"] == "created":
+            insert_births(self.database, {record["id"]: [record["t"]]})
+        elif record["kind"] == "judgement":
+            insert_judgements(self.database, [record])
+        elif record["kind"] in history.DECISIONS:
+            curation_tables.add(self.database, [record])
         elif record["kind"] == "snapshot":
             insert_snapshots(self.database, [history.snapshot_of(record)])
         elif record["kind"] == "remove":
             run("delete from snapshot where path = ?", (record["path"],))
         else:
-            insert_past(self.database, history.replay([record]))
+            past = history.replay([record])
+            past_texts().insert(self.database, past.versions)
+            insert_tombstones(self.database, past.tombstones)
 
     def _additions(self) -> dict[str, bool]:
         return {path: bool(excluded) for path, excluded in self.database.rows("select * from addition")}
@@ -155,6 +172,8 @@ class Context:
         The caller holds the writer lock. Texts that were forgotten and came back with another machine's journal leave
         it for good.
         """
+        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+
         records = self.journal.read(history.KINDS)
         if history.remains(records):
             self.journal.rewrite(history.remains)
@@ -169,12 +188,15 @@ class Context:
             # Of these, a text that is still in the tables is not a past to keep once its file is gone.
             self.set_forgotten(self.forgotten() | fresh)
             self.database.set_meta("scrub", "1")
-        run("delete from memory_version")
         run("delete from tombstone")
-        insert_past(self.database, past)
+        past_texts().keep(self.database, past.versions)
+        insert_tombstones(self.database, past.tombstones)
+        run("delete from memory_birth")
+        insert_births(self.database, past.births)
+        keep_judgements(self.database, past.judgements)
         set_additions(self.database, past.additions)
         keep_extractions(self.database, past.extractions)
-        self.show_vocabulary()
+        curation_tables.show(self.database, past.decisions)
         run("delete from snapshot")
         insert_snapshots(self.database, past.snapshots.values())
         for digest in past.unwanted:
@@ -191,11 +213,11 @@ class Context:
             )
         self.set_journal_state(state)
 
-    def show_vocabulary(self) -> None:
-        """Show what the journal says of the vocabulary in the tables, inside the caller's transaction."""
-        from memdb.services import vocabulary  # noqa: PLC0415 (seldom used)
+    def show_decisions(self) -> None:
+        """Show the decisions that the tables have anew, inside the caller's transaction: the system's part changed."""
+        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
 
-        vocabulary.show(self.database, history.replay(self.journal.read(("vocabulary",))).vocabulary)
+        curation_tables.add(self.database, [])
 
     def forgotten(self) -> set[str]:
         """The marks of memories that the journal says are forgotten and that the tables may still have."""
@@ -205,13 +227,59 @@ class Context:
         self.database.set_meta("forgotten", json.dumps(sorted(marks)) if marks else None)
 
 
-def insert_past(database: Database, past: history.Past) -> None:
-    """Insert versions and tombstones."""
+def past_texts() -> ModuleType:
+    """What writes earlier texts and their words; it brings the parsers of files."""
+    from memdb.services import version_words  # noqa: PLC0415
+
+    return version_words
+
+
+def insert_tombstones(database: Database, tombstones: Mapping[str, str]) -> None:
+    """Insert the marks of what was forgotten."""
+    database.connection.executemany("insert or replace into tombstone values (?, ?)", list(tombstones.items()))
+
+
+def insert_births(database: Database, births: Mapping[str, Iterable[str]]) -> None:
+    """Insert the times at which memories came to be."""
     database.connection.executemany(
-        "insert into memory_version (memory_key, at, sha256, reason, text, withheld) values (?, ?, ?, ?, ?, ?)",
-        [(v.memory_key, v.at, v.sha256, v.reason, v.text, v.withheld) for v in past.versions],
+        "insert or ignore into memory_birth values (?, ?)", [(key, at) for key, times in births.items() for at in times]
     )
-    database.connection.executemany("insert or replace into tombstone values (?, ?)", list(past.tombstones.items()))
+
+
+def keep_judgements(database: Database, records: Sequence[Record]) -> None:
+    """Make the judgements those of the journal; what stays the same is not touched: nothing follows from it anew."""
+    named = ("text_sha256", "other_sha256", "prompt_sha256", "model")
+    latest = {tuple(one[name] for name in named): one for one in records}
+    have = set(database.rows("select text_sha256, other_sha256, prompt_sha256, model, at from judgement"))
+    database.connection.executemany(
+        "delete from judgement"
+        " where text_sha256 = ? and other_sha256 = ? and prompt_sha256 = ? and model = ? and at = ?",
+        sorted(have - {(*key, one["t"]) for key, one in latest.items()}),
+    )
+    insert_judgements(database, [one for key, one in latest.items() if (*key, one["t"]) not in have])
+
+
+def insert_judgements(database: Database, records: Iterable[Record]) -> None:
+    """Insert what models said of pairs of texts; asked twice for the same, the later one counts."""
+    database.connection.executemany(
+        "insert or replace into judgement (text_sha256, other_sha256, prompt_sha256, model, at, verdict, quote,"
+        " other_quote, input_tokens, output_tokens, cost) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                record["text_sha256"],
+                record["other_sha256"],
+                record["prompt_sha256"],
+                record["model"],
+                record["t"],
+                record["verdict"],
+                *(record.get("quotes") or (None, None)),
+                record.get("input_tokens"),
+                record.get("output_tokens"),
+                record.get("cost"),
+            )
+            for record in records
+        ],
+    )
 
 
 def insert_extractions(database: Database, records: Iterable[Record]) -> None:

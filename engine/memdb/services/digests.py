@@ -34,6 +34,13 @@ CONTENT = {
     f" identity, text_sha256, has_secret, indexed_at from chunk join node using (id) where id not in ({LENT})",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
     "memory_version": "select memory_key, at, sha256, reason, text, withheld from memory_version",
+    "memory_birth": "select memory_key, at from memory_birth",
+    "memory_sign": "select node.key, sign from memory_sign join node on node.id = memory_id",
+    "version_fts": "select memory_key, at, name, description, tags, body, parts, words from version_fts"
+    " join memory_version on memory_version.id = version_fts.rowid"
+    " join version_length on version_id = memory_version.id",
+    "judgement": "select text_sha256, other_sha256, prompt_sha256, model, at, verdict, quote, other_quote,"
+    " input_tokens, output_tokens, cost from judgement",
     "vocabulary": "select kind, name_key, name, description, origin, state, single_letters, single_valued, ordinal"
     " from vocabulary",
     "dismissal": "select kind, name_key, name, at from dismissal",
@@ -42,7 +49,7 @@ CONTENT = {
     "extracted": "select node.key, input_sha256, skip from extracted join node on node.id = node_id"
     f" where node_id not in ({LENT})",
     "known_name": "select match_key, name_key, entity_key, source, node.key, name from known_name"
-    " join node on node.id = node_id",
+    " left join node on node.id = node_id",
     "mention": "select node.key, name_key, origin, source, name, type, at, ordinal, refused, about from mention"
     " join node on node.id = node_id",
     "spelling": "select name_key, origin, source, name, type, refused, uses from spelling",
@@ -52,9 +59,16 @@ CONTENT = {
     " from proposal_evidence join node on node.id = node_id",
     "entity": "select name_key, name, type, origin from entity",
     "entity_alias": "select name_key, entity_key, name, made_by from entity_alias",
-    "conflict": "select conflict.key, subject.key, predicate, object.key, text.key, confidence from conflict"
-    " join conflict_side on conflict_key = conflict.key join node as subject on subject.id = subject_id"
-    " join node as object on object.id = object_id join node as text on text.id = node_id",
+    "entity_decision": "select anchor, entity_key, part_of, name, type, deleted from entity_decision",
+    "entity_distinct": "select one, other from entity_distinct",
+    "sentence": "select node.key, form, value, mark from sentence join node on node.id = node_id",
+    "clash": "select form, node.key, value, quote from clash join node on node.id = node_id",
+    "conflict": "select conflict.key, conflict.kind, origin, subject.key, predicate, object.key, value, text.key,"
+    " confidence, quote from conflict join conflict_side on conflict_key = conflict.key"
+    " left join node as subject on subject.id = subject_id left join node as object on object.id = object_id"
+    " join node as text on text.id = node_id",
+    "resolution": "select ref, conflict, kind, choice, subject, predicate from resolution",
+    "resolution_pair": "select ref, kept, other, effect, counts from resolution_pair",
     "tombstone": "select key_sha256, at from tombstone",
     "link": "select node.key, link.kind, raw, target, heading, block, link.label, embed, line, status, goal.key, how,"
     " candidates from link join node on node.id = memory_id left join node as goal on goal.id = target_id",
@@ -74,6 +88,7 @@ VECTORS = {
     f" where node_id not in ({LENT})",
     "embedded": "select node.key, model, text_sha256 from embedded join node on node.id = node_id"
     f" where node_id not in ({LENT})",
+    "entity_name": "select node.key, model, text_sha256 from entity_name join node on node.id = entity_id",
     "cluster": "select node.key, label, anchors from cluster join node on node.id = cluster.id",
     "in_cluster": "select a.key, b.key, weight, active from edge join node as a on a.id = src"
     " join node as b on b.id = dst where edge.kind = 'in_cluster'",
@@ -81,22 +96,34 @@ VECTORS = {
 """What follows from those and a model: which windows were embedded, and the clusters."""
 
 
+DECISIONS = {
+    "decision": "select ref, id, at, writer, by, kind, action, subject, detail, why, seen, state, reason, contradicts"
+    " from decision",
+}
+"""What was decided, what was taken back and what does not apply too: an operation and its undo leave the content."""
+
+
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """`digest` covers the content; `vectors` covers windows and clusters; `tables` has one digest for each table."""
+    """`digest` covers the content, `vectors` windows and clusters, `decisions` the log of what people decided.
+
+    `tables` has one digest for each table.
+    """
 
     digest: str
     vectors: str
     tables: dict[str, str]
+    decisions: str
 
 
 def digest(database: Database) -> Digest:
     """The digests of a store as it stands."""
     with database.read():
-        tables = {name: _of(database, statement) for name, statement in (CONTENT | VECTORS).items()}
-    return Digest(
-        _all({name: tables[name] for name in CONTENT}), _all({name: tables[name] for name in VECTORS}), tables
+        tables = {name: _of(database, statement) for name, statement in (CONTENT | VECTORS | DECISIONS).items()}
+    content, vectors, decisions = (
+        _all({name: tables[name] for name in group}) for group in (CONTENT, VECTORS, DECISIONS)
     )
+    return Digest(content, vectors, tables, decisions)
 
 
 def _of(database: Database, statement: str) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memdb.base.storage import Database
 from memdb.domain import gazetteer
 from memdb.domain.memories import EDGE_WEIGHTS
-from memdb.services import conflicts
+from memdb.services import conflict_tables
 
 ALL = 0
 """The node that stands for all texts in `entity_touched`."""
@@ -53,12 +53,27 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """What people decided of an entity: its name, its types from the surest on, and whether it is to be there."""
+
+    name: str | None = None
+    types: tuple[str, ...] = ()
+    part_types: tuple[str, ...] = ()  # of what was merged into it
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """An entity before it is derived anew: its names with their standing spellings, and its row where it has one."""
+    """An entity before it is derived anew: its names with their standing spellings, and its row where it has one.
+
+    `parts` are those of its names that come from what was merged into it.
+    """
 
     key: str
     spellings: dict[str, list[Spelling]]
     row: tuple[int, str, str | None, str] | None
+    parts: frozenset[str] = frozenset()
+    decided: Decided = Decided()
 
 
 @dataclass(slots=True)
@@ -88,6 +103,7 @@ def settle(database: Database) -> None:
     vocabulary = Vocabulary.of(database)
     if touched:
         database.connection.execute("delete from entity_touched")
+        database.set_meta("entity_names_stale", "1")
         nodes = _by_entity(database, touched)
         keys = sorted(nodes)
         for begin in range(0, len(keys), GROUP):
@@ -100,13 +116,19 @@ def settle(database: Database) -> None:
         database.connection.execute("delete from statement_touched")
         for subject, predicate, object_ in sorted(edges):
             _settle_relation(database, vocabulary, subject, predicate, object_)
-    conflicts.settle(database, {subject for subject, _, _ in edges}, RELATION_CONFIDENCE)
+    conflict_tables.settle(database, {subject for subject, _, _ in edges}, RELATION_CONFIDENCE)
 
 
 def resolve(database: Database, name_key: str) -> str:
     """The key of the entity that a name means."""
     found = database.value("select entity_key from entity_alias where name_key = ?", (name_key,))
     return name_key if found is None else str(found)
+
+
+def anchor_of(database: Database, entity_key: str) -> str:
+    """The first key that an entity had, by which decisions mean it whatever it is called."""
+    found = database.value("select anchor from entity_decision where entity_key = ? and part_of is null", (entity_key,))
+    return entity_key if found is None else str(found)
 
 
 def names_of(database: Database, entity_key: str) -> list[str]:
@@ -123,6 +145,8 @@ def _by_entity(database: Database, touched: list[tuple[str, int]]) -> dict[str, 
         before = resolve(database, name_key)
         _settle_alias(database, name_key)
         nodes[before].add(ALL)
+        # What was an entity by this name may be called otherwise, or be a part of another, since someone decided so.
+        nodes[name_key].add(ALL)
     names = list(dict.fromkeys(name_key for name_key, _ in touched))
     meant = dict(
         database.rows(
@@ -136,21 +160,63 @@ def _by_entity(database: Database, touched: list[tuple[str, int]]) -> dict[str, 
 
 
 def _settle_alias(database: Database, name_key: str) -> None:
-    """An alias that memories give a name counts where just one name is meant and nothing is called that itself."""
-    named = database.value("select 1 from known_name where name_key = ? and source in ('memory', 'title')", (name_key,))
-    meant = database.rows(
-        "select entity_key, min(name) from known_name where name_key = ? and source = 'alias' group by entity_key",
-        (name_key,),
-    )
+    """An alias that memories give a name counts where just one name is meant and nothing is called that itself.
+
+    What a person decided of a name counts more.
+    """
     made = database.value("select made_by from entity_alias where name_key = ?", (name_key,))
     if made not in (None, "memory"):
         return
-    if named is None and len(meant) == 1 and meant[0][0] != name_key:
+    named = database.value("select 1 from known_name where name_key = ? and source in ('memory', 'title')", (name_key,))
+    meant: dict[str, str] = {}
+    for stated, name in database.rows(
+        "select entity_key, min(name) from known_name where name_key = ? and source = 'alias' group by entity_key",
+        (name_key,),
+    ):
+        key = _decided_key(database, stated)
+        meant[key] = min(name, meant.get(key, name))
+    is_own = named is not None or len(meant) != 1 or name_key in meant or _is_decided(database, name_key)
+    before, after = resolve(database, name_key), name_key if is_own else next(iter(meant))
+    if not is_own:
         database.connection.execute(
-            "insert or replace into entity_alias values (?, ?, ?, 'memory')", (name_key, *meant[0])
+            "insert or replace into entity_alias values (?, ?, ?, 'memory')", (name_key, after, meant[after])
         )
     elif made is not None:
         database.connection.execute("delete from entity_alias where name_key = ?", (name_key,))
+    if before != after and _is_deleted(database, before) != _is_deleted(database, after):
+        look_again(database, [name_key])
+
+
+def _decided_key(database: Database, name_key: str) -> str:
+    """The entity that decisions have a name mean; else the name."""
+    found = database.value(
+        "select entity_key from entity_alias where name_key = ? and made_by <> 'memory'", (name_key,)
+    )
+    return name_key if found is None else str(found)
+
+
+def _is_decided(database: Database, entity_key: str) -> bool:
+    """Whether people named an entity, merged into it or deleted it: its name is no alias of something else then."""
+    return bool(
+        database.value(
+            "select 1 from entity_decision where entity_key = ?"
+            " and (name is not null or deleted or part_of is not null)",
+            (entity_key,),
+        )
+    )
+
+
+def _is_deleted(database: Database, entity_key: str) -> bool:
+    return bool(database.value("select 1 from entity_decision where entity_key = ? and deleted", (entity_key,)))
+
+
+def look_again(database: Database, name_keys: Iterable[str]) -> None:
+    """Have the texts that contain some known names searched again."""
+    database.connection.execute(
+        "insert or ignore into known_name_changed select distinct match_key, '', '', 1 from json_each(?)"
+        " cross join known_name on name_key = value",
+        (json.dumps(sorted(name_keys), ensure_ascii=False),),
+    )
 
 
 def _as_found(database: Database, vocabulary: Vocabulary, keys: list[str]) -> list[Found]:
@@ -158,10 +224,19 @@ def _as_found(database: Database, vocabulary: Vocabulary, keys: list[str]) -> li
     given = (json.dumps(keys, ensure_ascii=False),)
     others = set()
     names: dict[str, set[str]] = {key: {key} for key in keys}
-    for key, name_key in database.rows(
-        "select entity_key, name_key from json_each(?) cross join entity_alias on entity_key = value", given
+    parts: dict[str, set[str]] = defaultdict(set)
+    memories: dict[str, list[str]] = defaultdict(list)
+    for key, name_key, made_by in database.rows(
+        "select entity_key, name_key, made_by from json_each(?) cross join entity_alias on entity_key = value", given
     ):
         names[key].add(name_key)
+        if made_by == "merge":
+            parts[key].add(name_key)
+        elif made_by == "memory":
+            memories[key].append(name_key)
+    for key in parts.keys() & memories.keys():
+        parts[key].update(name for name in memories[key] if _is_of_part(database, name, parts[key]))
+    decided = _decided(database, given)
     for (key,) in database.rows("select name_key from json_each(?) cross join entity_alias on name_key = value", given):
         others.add(key)
     for key in others:
@@ -182,14 +257,49 @@ def _as_found(database: Database, vocabulary: Vocabulary, keys: list[str]) -> li
             given,
         )
     }
-    return [Found(key, {name: spellings[name] for name in sorted(names[key])}, rows.get(key)) for key in keys]
+    return [
+        Found(
+            key,
+            {name: spellings[name] for name in sorted(names[key])},
+            rows.get(key),
+            frozenset(parts.get(key, ())),
+            decided.get(key, Decided()),
+        )
+        for key in keys
+    ]
+
+
+def _is_of_part(database: Database, alias: str, parts: set[str]) -> bool:
+    """Whether an alias that memories give is one of what was merged, and not of what it was merged into."""
+    rows = database.rows("select distinct entity_key from known_name where name_key = ? and source = 'alias'", (alias,))
+    return all(stated in parts for (stated,) in rows)
+
+
+def _decided(database: Database, given: tuple[str]) -> dict[str, Decided]:
+    rows: dict[str, list[tuple[str | None, str | None, str | None, int]]] = defaultdict(list)
+    for key, *row in database.rows(
+        "select entity_key, part_of, name, entity_decision.type, deleted from json_each(?)"
+        " cross join entity_decision on entity_key = value order by anchor",
+        given,
+    ):
+        rows[key].append((row[0], row[1], row[2], row[3]))
+    found = {}
+    for key, all_ in rows.items():
+        whole = [row for row in all_ if row[0] is None]
+        found[key] = Decided(
+            next((name for _, name, _, _ in whole if name), None),
+            tuple(type_ for _, _, type_, _ in whole if type_),
+            tuple(type_ for part_of, _, type_, _ in all_ if type_ and part_of is not None),
+            any(deleted for _, _, _, deleted in whole),
+        )
+    return found
 
 
 def _settle_entity(database: Database, vocabulary: Vocabulary, found: Found, touched: set[int]) -> None:
     run = database.connection.execute
     entity_key, spellings, row = found.key, found.spellings, found.row
     names = list(spellings)
-    wanted = _shape(database, [spelling for some in spellings.values() for spelling in some], names)
+    wanted = _shape(database, vocabulary, found)
     if wanted is None:
         if row:
             # Its edges and known names go with it.
@@ -214,19 +324,42 @@ def _settle_entity(database: Database, vocabulary: Vocabulary, found: Found, tou
     _settle_mentions(database, vocabulary, entity, names, touched, is_new=is_new)
 
 
-def _shape(database: Database, spellings: list[Spelling], names: list[str]) -> Shape | None:
-    """What the evidence makes of an entity; None where there is too little: only texts that bear the name themselves.
+def _shape(database: Database, vocabulary: Vocabulary, found: Found) -> Shape | None:
+    """What the evidence and the decisions make of an entity; None where it is deleted, or there is too little.
 
-    What a model said first stays, else what is said most often. Two texts with one name are about one thing.
+    Texts that bear the name themselves are too little, unless two of them are about one thing. What was merged into it
+    says what it is called, and of which type, only where its own names do not.
     """
-    others = [spelling for spelling in spellings if spelling.source != "subject"]
-    subjects = sum(spelling.uses for spelling in spellings) - sum(spelling.uses for spelling in others)
-    if not others and (subjects < 2 or not any(gazetteer.is_matchable(one.name) for one in spellings)):
+    said = [spelling for some in found.spellings.values() for spelling in some]
+    others = [spelling for spelling in said if spelling.source != "subject"]
+    subjects = sum(spelling.uses for spelling in said) - sum(spelling.uses for spelling in others)
+    if found.decided.deleted:
         return None
-    origin = min((spelling.origin for spelling in spellings), key=ORIGINS.index)
-    best = [spelling for spelling in spellings if spelling.origin == origin]
+    if not others and (subjects < 2 or not any(gazetteer.is_matchable(one.name) for one in said)):
+        return None
+    own = _said(database, {name: some for name, some in found.spellings.items() if name not in found.parts})
+    parts = _said(database, {name: some for name, some in found.spellings.items() if name in found.parts})
+    first = own or parts
+    assert first is not None  # something was said
+    types = (
+        *(type_ for type_ in found.decided.types if vocabulary.types.get(type_) == "active"),
+        own.type if own else None,
+        *(type_ for type_ in found.decided.part_types if vocabulary.types.get(type_) == "active"),
+        parts.type if parts else None,
+    )
+    origin = min((shape.origin for shape in (own, parts) if shape), key=ORIGINS.index)
+    return Shape(found.decided.name or first.name, next((type_ for type_ in types if type_), None), origin)
+
+
+def _said(database: Database, spellings: dict[str, list[Spelling]]) -> Shape | None:
+    """What texts make of some names: what a model said first stays, else what is said most often."""
+    said = [spelling for some in spellings.values() for spelling in some]
+    if not said:
+        return None
+    origin = min((spelling.origin for spelling in said), key=ORIGINS.index)
+    best = [spelling for spelling in said if spelling.origin == origin]
     if origin == "model":
-        name, type_ = _first_said(database, names, best)
+        name, type_ = _first_said(database, list(spellings), best)
         return Shape(name, type_, origin)
     # A text's own name is how its author writes it.
     own = [spelling for spelling in best if spelling.source == "subject"] if origin == "names" else []

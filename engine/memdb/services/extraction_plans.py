@@ -9,6 +9,7 @@ from memdb.base.llm import Llm, configured
 from memdb.base.storage import Database
 from memdb.domain.extraction_prompt import prompt_sha256
 from memdb.domain.vocabulary import Entry, Vocabulary, entry_key
+from memdb.services import judging_plans
 from memdb.services.context import Context
 
 MOST_TRIES = 3
@@ -28,6 +29,7 @@ class Waiting:
 class Plan:
     """What an index run would do: `asks` cost one question each, `replays` are in the ledger and cost nothing.
 
+    `judges` are memories to be compared with those near to them, in one question each, or none where nothing is near.
     `skipped` has the nodes that no model reads, by reason; `given_up` those that failed too often, with the last
     reason. `off` says why no model can be asked, `hint` what to do about it.
     """
@@ -37,6 +39,7 @@ class Plan:
     prompt_sha256: str
     asks: list[Waiting] = field(default_factory=list)
     replays: list[Waiting] = field(default_factory=list)
+    judges: list[int] = field(default_factory=list)
     skipped: dict[str, list[int]] = field(default_factory=dict)
     given_up: list[tuple[int, str]] = field(default_factory=list)
     off: str | None = None
@@ -44,8 +47,8 @@ class Plan:
 
     @property
     def calls(self) -> int:
-        """Questions that the run would ask, leaving aside what has to be asked again."""
-        return len(self.asks)
+        """Questions that the run would ask at most, leaving aside what has to be asked again."""
+        return len(self.asks) + len(self.judges)
 
     @property
     def texts(self) -> int:
@@ -106,6 +109,8 @@ def plan(context: Context, *, rebuild: bool = False, llm: Llm | None = None) -> 
     # What failed before comes last: it keeps nothing else waiting.
     found.asks.sort(key=lambda one: one.tries)
     found.replays = [Waiting(digest, tuple(nodes)) for digest, nodes in replays.items()]
+    if found.off is None and judging_plans.is_on(context):
+        found.judges = judging_plans.waiting(context, found.model or "", rebuild=rebuild)
     return found
 
 

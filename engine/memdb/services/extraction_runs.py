@@ -19,7 +19,7 @@ from memdb.domain import extraction, history
 from memdb.domain.extraction_prompt import MOST_KNOWN_NAMES, prompt_sha256
 from memdb.errors import Busy, LlmError, LlmOff, LlmRefused, LlmUnavailable, MemdbError, SecretFound
 from memdb.services import extraction_plans as plans
-from memdb.services import mentions, runs
+from memdb.services import judging, mentions, runs
 from memdb.services.context import Context, Progress, silent
 from memdb.services.extraction_plans import MOST_TRIES, Plan, Waiting
 from memdb.services.extraction_wording import dropped, failed, found, held
@@ -52,8 +52,9 @@ class RunReport:
     """What a run did; counts as in `runs.Run`, `id` is None where there was nothing to do and no run.
 
     `replayed` of the `done` texts had an output in the ledger. `left` counts distinct texts that wait still,
-    `elsewhere` those that another run is at. `given_up` are texts that failed in too many runs, each with the reason.
-    Where `state` is failed, `code`, `message` and `hint` are those of the error.
+    `elsewhere` those that another run is at. `compared` memories were asked about together with those near to them, in
+    which so many pairs were found to contradict or to say the same. `given_up` are texts that failed in too many runs,
+    each with the reason. Where `state` is failed, `code`, `message` and `hint` are those of the error.
     """
 
     id: int | None = None
@@ -69,6 +70,9 @@ class RunReport:
     cost: float | None = None
     left: int = 0
     elsewhere: int = 0
+    compared: int = 0
+    contradictions: int = 0
+    restatements: int = 0
     given_up: list[tuple[str, str]] = field(default_factory=list)
     code: str | None = None
     message: str | None = None
@@ -98,16 +102,48 @@ def index(
     report = RunReport(model=plan.model, skipped=sum(len(nodes) for nodes in plan.skipped.values()))
     keys = plans.keys_of(context.database, (node for node, _ in plan.given_up))
     report.given_up = [(keys[node], reason) for node, reason in plan.given_up if node in keys]
-    if not plan.asks and not plan.replays:
+    if not plan.asks and not plan.replays and not plan.judges:
         return report
     if plan.asks and plan.off is not None:
-        waiting = "1 text waits" if plan.calls == 1 else f"{plan.calls} texts wait"
+        waiting = "1 text waits" if len(plan.asks) == 1 else f"{len(plan.asks)} texts wait"
         raise LlmOff(f"{waiting} for a language model. {plan.off}", hint=plan.hint)
     with runs.started(context, plan.model, plan.prompt_sha256) as log:
         indexing = _Indexing(context, asked, log=log, report=report, plan=plan, rebuild=rebuild)
-        indexing.work(limit, progress, stop or threading.Event())
+        ending = stop or threading.Event()
+        indexing.work(limit, progress, ending)
+        if log.run.state == "done" and plan.judges:
+            left = None if limit is None else max(0, limit - len(plan.asks))
+            _judge(context, asked, plan, log, report, limit=left, rebuild=rebuild, progress=progress, stop=ending)
     _tell(report, log.run)
     return report
+
+
+def _judge(
+    context: Context,
+    llm: Llm,
+    plan: Plan,
+    log: runs.Log,
+    report: RunReport,
+    *,
+    limit: int | None,
+    rebuild: bool,
+    progress: Progress,
+    stop: threading.Event,
+) -> None:
+    """Have memories compared with those near to them, once their names are known; then derive what follows."""
+    log.run.state = "running"
+    done = judging.judge(context, llm, plan.judges, log=log, limit=limit, rebuild=rebuild, progress=progress, stop=stop)
+    report.compared, report.contradictions, report.restatements = done.asked, done.contradictions, done.restatements
+    if done.error is not None:
+        log.run.state, log.run.message = "failed", done.error.message
+        report.code, report.hint = done.error.code, done.error.hint
+        report.retry_after = getattr(done.error, "retry_after", None)
+    elif stop.is_set():
+        log.run.message = "asked to stop"
+    else:
+        log.run.state = "done"
+    with suppress(Busy):
+        mentions.refresh(context, progress=progress)
 
 
 def _tell(report: RunReport, run: runs.Run) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memdb.base import files
 from memdb.domain import history
 from memdb.errors import NotWritable
-from memdb.services import clustering, indexing, reading, scrubbing, sync
+from memdb.services import clustering, importing, indexing, reading, scrubbing, sessions, sync
 from memdb.services.context import Context
 from memdb.services.saving import target
 
@@ -36,6 +36,7 @@ def forget(context: Context, written: str) -> Forgotten:
         path = reading.path_of(context, key)
         linking = [link.source for link in reading.links(context) if link.id == key and link.source != key]
         count = int(database.value("select count(*) from memory_version where memory_key = ?", (key,)))
+        digest = database.value("select sha256 from source where path = ?", (path,))
         if path is not None:
             file = target(context, path)
             try:
@@ -65,11 +66,14 @@ def forget(context: Context, written: str) -> Forgotten:
                 rekeyed = indexing.apply(database, [], [path], {})
                 context.append(*sync.rename_records(rekeyed))
             context.journal.rewrite(history.remains)
+            if path is not None:
+                context.journal.rewrite(importing.without(path, digest))
             context.replay_journal()
             context.set_forgotten(set())
             gone = scrubbing.drop_vectors(context)
             database.set_meta("scrub", "1")
         clustering.refresh(context)
+        sessions.forget(context.place, key)
         scrubbing.scrub(context)
     return Forgotten(key, path or "", count, gone, tuple(sorted(set(linking))))
 

@@ -13,6 +13,7 @@ from memdb.base.text import name_key
 from memdb.domain.links import LinkEntry, LinkIndex, entry_keys
 from memdb.domain.links import keys as target_keys
 from memdb.domain.memories import EDGE_WEIGHTS, Memory, key_order, unique_key
+from memdb.domain.restating import signs
 
 BULK_LINKS = 500
 """From this many links on, one index over all memories is cheaper than looking up each link's candidates."""
@@ -142,6 +143,7 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
     _index_memory(database, node, memory)
     if not old or old[2] != memory.text_sha256:
         drop_passages(database, node)
+        _write_signs(database, node, memory.body, memory.has_secret)
     if not old or old[1] != memory.graph_sha256:
         touched.spellings.update(_spellings(database, node))
         _write_tags(database, node, memory.tags, touched)
@@ -220,6 +222,20 @@ def unindex_words(database: Database, node: int) -> None:
     """Take a node out of the keyword index."""
     database.connection.execute("delete from fts where rowid = ?", (node,))
     database.connection.execute("delete from fts_length where node_id = ?", (node,))
+
+
+def _write_signs(database: Database, node: int, body: str, has_secret: bool) -> None:
+    """Write by what a memory's text is found when it is said again; of a redacted text that is not what was written."""
+    database.connection.execute("delete from memory_sign where memory_id = ?", (node,))
+    found = () if has_secret else signs(body)
+    database.connection.executemany("insert into memory_sign values (?, ?)", [(sign, node) for sign in found])
+
+
+def sign_all(database: Database) -> None:
+    """Write the signs of all memories, inside the caller's transaction: those of an older memdb had none."""
+    for node, body, has_secret in database.rows("select id, body, has_secret from memory"):
+        _write_signs(database, node, body, bool(has_secret))
+    database.set_meta("signs_stale", None)
 
 
 def _tag_ids(database: Database, node: int) -> set[int]:

@@ -15,7 +15,7 @@ from memdb.base.files import Found
 from memdb.base.llm import configured
 from memdb.base.storage import Database
 from memdb.errors import MemdbError
-from memdb.services import auto_index, consistency, sync, vectors
+from memdb.services import auto_index, consistency, entity_checks, sync, vectors
 from memdb.services.context import Context
 from memdb.services.extraction_plans import MOST_TRIES
 
@@ -78,6 +78,7 @@ def doctor(context: Context) -> list[Finding]:
         else Finding("sqlite-vec", "ok", "loaded")
     )
     findings += _database(database)
+    findings += _entities(context)
     findings.append(_waiting(context))
     damaged = context.journal.damaged()
     findings.append(
@@ -136,6 +137,17 @@ def _database(database: Database) -> list[Finding]:
         if wrong
         else Finding(name, "ok", "consistent")
         for name, wrong in consistency.check(database).items()
+    ]
+
+
+def _entities(context: Context) -> list[Finding]:
+    return [
+        Finding(one.name, "warning", one.wrong, "Run `memdb sync`.")
+        if one.wrong and one.waits
+        else Finding(one.name, "error", one.wrong, "Run `memdb rebuild`: texts and decisions are untouched by this.")
+        if one.wrong
+        else Finding(one.name, "ok", "as texts and decisions make them")
+        for one in entity_checks.check(context)
     ]
 
 

@@ -16,10 +16,10 @@ from memdb.base import files, words
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.domain import gazetteer
-from memdb.services import entities
+from memdb.services import clashes, conflict_tables, entities
 from memdb.services.context import Context, Progress, silent
 
-VERSION = "1"
+VERSION = "2"
 """Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""
 
 BATCH = 200
@@ -79,11 +79,16 @@ def waiting_count(context: Context) -> int:
 
 def is_behind(database: Database) -> bool:
     """Whether anything waits to be read or derived."""
-    return database.meta("names_version") != VERSION or bool(
-        database.value(
-            "select exists (select 1 from extract_waiting) or exists (select 1 from known_name_changed)"
-            " or exists (select 1 from entity_touched) or exists (select 1 from statement_touched)"
+    return (
+        database.meta("names_version") != VERSION
+        or bool(
+            database.value(
+                "select exists (select 1 from extract_waiting)"
+                " or exists (select 1 from known_name_changed where balance <> 0)"
+                " or exists (select 1 from entity_touched) or exists (select 1 from statement_touched)"
+            )
         )
+        or conflict_tables.is_behind(database)
     )
 
 
@@ -116,8 +121,8 @@ def refresh(
     return read
 
 
-Step = Callable[[Context, list[Text]], Callable[[], None]]
-"""Reads some texts and returns what writes the result."""
+Step = Callable[[Context, list[Text]], tuple[Callable[[], bool], Callable[[], None]]]
+"""Reads some texts and returns what tells whether all that the result rests on is as it was, and what writes it."""
 
 
 def _each_batch(context: Context, stage: str, step: Step, *, wait: float, limit: int | None, progress: Progress) -> int:
@@ -136,12 +141,14 @@ def _each_batch(context: Context, stage: str, step: Step, *, wait: float, limit:
         if not nodes:
             break
         texts = texts_of(database, nodes)
-        write = step(context, texts)
+        holds, write = step(context, texts)
         with files.writer(context.place, wait), database.write() as connection:
             # What changed while it was read waits once more.
             now = {text.node: text for text in texts_of(database, nodes)}
-            if all(now.get(text.node) == text for text in texts):
-                connection.executemany("delete from extract_waiting where node_id = ?", [(node,) for node in nodes])
+            if all(now.get(text.node) == text for text in texts) and holds():
+                connection.executemany(
+                    "delete from extract_waiting where node_id = ? and stage = ?", [(node, stage) for node in nodes]
+                )
                 write()
                 done += len(nodes)
         progress("reading names" if stage == "read" else "matching names", done, total)
@@ -175,29 +182,51 @@ def texts_of(database: Database, nodes: Sequence[int]) -> list[Text]:
 # Reading
 
 
-def _read_batch(context: Context, texts: list[Text]) -> Callable[[], None]:
+def _read_batch(context: Context, texts: list[Text]) -> tuple[Callable[[], bool], Callable[[], None]]:
     database = context.database
-    single_letters = frozenset(
-        key for (key,) in database.rows("select name_key from vocabulary where kind = 'type' and single_letters")
-    )
+    inputs = _inputs(database, texts)
     plans = []
     for text in texts:
-        output = latest_output(database, text.text_sha256)
-        digest = _input_digest(text, output, single_letters)
+        output, single_letters, digest = inputs[text.node]
         old = database.value("select input_sha256 from extracted where node_id = ?", (text.node,))
         if old != digest:
             plans.append((text, _evidence(text, output, single_letters, digest)))
 
+    def holds() -> bool:
+        # An output that another process put into the ledger meanwhile is to be read.
+        return {node: found[2] for node, found in _inputs(database, texts).items()} == {
+            node: found[2] for node, found in inputs.items()
+        }
+
+    write_claims = clashes.read(database, [text.node for text in texts if text.kind == "memory"])
+
     def write() -> None:
+        write_claims()
         for text, evidence in plans:
             _write_evidence(database, text, evidence)
         _match_later(database, [text.node for text, _ in plans])
 
-    return write
+    return holds, write
 
 
-def latest_output(database: Database, text_sha256: str) -> tuple[str, dict[str, Any], frozenset[str]] | None:
-    """The newest output of a model for a text: its time, the answer, and the names that were disabled then."""
+def _inputs(database: Database, texts: list[Text]) -> dict[int, tuple[Output | None, frozenset[str], str]]:
+    """What the evidence of each text is read from: the output of a model, the types with short names, a digest."""
+    single_letters = frozenset(
+        key for (key,) in database.rows("select name_key from vocabulary where kind = 'type' and single_letters")
+    )
+    found = {}
+    for text in texts:
+        output = latest_output(database, text.text_sha256)
+        found[text.node] = output, single_letters, _input_digest(text, output, single_letters)
+    return found
+
+
+Output = tuple[str, dict[str, Any], frozenset[str]]
+"""Of a model for a text: its time, the answer, and the names that were disabled then."""
+
+
+def latest_output(database: Database, text_sha256: str) -> Output | None:
+    """The newest output of a model for a text."""
     rows = database.rows(
         "select at, output, refused from extraction where text_sha256 = ? order by at desc limit 1", (text_sha256,)
     )
@@ -212,15 +241,26 @@ def _input_digest(text: Text, output: tuple[str, Any, Any] | None, single_letter
 def _evidence(
     text: Text, output: tuple[str, dict[str, Any], frozenset[str]] | None, single_letters: Collection[str], digest: str
 ) -> Evidence:
-    from memdb.domain import extraction, names  # noqa: PLC0415 (rules that a sync without changes does not need)
+    # Rules that a sync without changes does not need.
+    from memdb.domain import extraction, names, relation_patterns  # noqa: PLC0415
     from memdb.domain.vocabulary import entry_key  # noqa: PLC0415
 
     skip = "secret" if text.has_secret else extraction.skip_reason(text.sent)
     found = Evidence({}, {}, {}, set(), digest, output[0] if output else None, skip)
     _own_names(text, found)
     if output is None:
-        for ordinal, name in enumerate(names.names_in(text.body)):
+        places = names.places_in(text.body)
+        for ordinal, name in enumerate(names.once(places)):
             _mention(found, name.key, ("rules", name.source, name.name, name.type, "", ordinal, 0))
+        for relation in relation_patterns.relations_in(text.body, places, own=text.subjects):
+            if {relation.subject, relation.object} <= found.mentions.keys():
+                # Rules go on as the vocabulary is: a disabled predicate is not used, whenever that was.
+                found.statements[relation.subject, relation.predicate, relation.object] = (
+                    "rules",
+                    relation.confidence,
+                    "",
+                    1,
+                )
         return found
     at, answer, refused = output
     said = extraction.read_answer(answer, text.sent, single_letters=single_letters)
@@ -354,9 +394,9 @@ def _match_later(database: Database, nodes: Iterable[int]) -> None:
 
 def _queue_changed(database: Database) -> None:
     """Have the texts that contain a name that came or went matched again."""
-    changed = [key for (key,) in database.rows("select match_key from known_name_changed")]
-    if not changed:
-        return
+    changed = [key for (key,) in database.rows("select distinct match_key from known_name_changed where balance <> 0")]
+    if changed:
+        database.set_meta(TURN, str(int(database.meta(TURN) or 0) + 1))
     if len(changed) > MANY_NAMES:
         _match_later(
             database, [node for (node,) in database.rows("select id from memory union all select id from chunk")]
@@ -376,6 +416,15 @@ def _containing(database: Database, match_key: str) -> list[int]:
     return [node for (node,) in database.rows("select rowid from fts where fts match ?", (query,))]
 
 
+TURN = "known_names"
+"""The stamp that counts how often texts were queued for names that came or went."""
+
+HEARD = """not exists (select 1 from entity_decision where deleted and entity_key = coalesce(
+    (select entity_alias.entity_key from entity_alias where entity_alias.name_key = known_name.name_key),
+    known_name.name_key))"""
+"""Of a known name: it is looked for. Those of deleted entities are not, and keep no shorter one from being found."""
+
+
 class _Matching:
     """The step that looks for known names: in memory where there are many texts, else looked up in the table."""
 
@@ -383,12 +432,16 @@ class _Matching:
         self._database = database
         self._all: set[str] | None = None
         self._reach: dict[str, int] = {}
+        self._turn: str | None = None
 
-    def __call__(self, context: Context, texts: list[Text]) -> Callable[[], None]:
+    def __call__(self, context: Context, texts: list[Text]) -> tuple[Callable[[], bool], Callable[[], None]]:
         database = self._database
+        turn = database.meta(TURN)
+        if turn != self._turn:
+            self._turn, self._all = turn, None
         if self._all is None and waiting_count(context) > MANY_TEXTS:
             self._all, self._reach = set(), {}
-            for (key,) in database.rows("select distinct match_key from known_name"):
+            for (key,) in database.rows(f"select distinct match_key from known_name where {HEARD}"):
                 first, _, _ = key.partition(" ")
                 self._all.add(key)
                 self._reach[first] = max(self._reach.get(first, 0), key.count(" ") + 1)
@@ -398,13 +451,15 @@ class _Matching:
             for text in texts:
                 self._write(text, found[text.node])
 
-        return write
+        # Names that another process brought meanwhile had these texts queued already.
+        return lambda: database.meta(TURN) == turn, write
 
     def _known(self, keys: Collection[str]) -> Collection[str]:
         if self._all is not None:
             return self._all.intersection(keys)
         rows = self._database.rows(
-            "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value",
+            "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value"
+            f" where {HEARD}",
             (json.dumps(sorted(keys), ensure_ascii=False),),
         )
         return {key for (key,) in rows}
@@ -430,7 +485,8 @@ class _Matching:
         new: dict[str, Row] = {}
         for place, match in enumerate(matches):
             for key, name in database.rows(
-                "select name_key, name from known_name where match_key = ? order by name_key, name", (match.key,)
+                f"select name_key, name from known_name where match_key = ? and {HEARD} order by name_key, name",
+                (match.key,),
             ):
                 if key not in said and gazetteer.agrees(name, match.name):
                     new.setdefault(key, (key, "names", "known", match.name, None, "", place, 0, 0))

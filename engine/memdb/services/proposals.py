@@ -16,7 +16,7 @@ from memdb.base.text import expose_hidden
 from memdb.domain import history
 from memdb.domain.vocabulary import Kind, checked_name, entry_key
 from memdb.errors import NotFound, Refused, UsageError
-from memdb.services import vocabulary
+from memdb.services import decisions, vocabulary
 from memdb.services.context import Context
 from memdb.services.vocabulary import EntryListed
 
@@ -109,6 +109,7 @@ def approve(
     description: str | None = None,
     single_letters: bool = False,
     single_valued: bool = False,
+    why: str | None = None,
 ) -> EntryListed:
     """Make a proposal an entry and link all evidence seen so far; without a description, the model's is the rule.
 
@@ -132,21 +133,30 @@ def approve(
                 hint=f"Give it a description, the rule by which a model uses it. {vocabulary.RULE_HINT}",
             )
         rule = vocabulary.checked_description(description if description is not None else wanted.description or "")
-        return history.vocabulary_record("approve", kind, checked_name(kind, wanted.name), description=rule, **flags)
+        return history.vocabulary_record(
+            "approve", kind, checked_name(kind, wanted.name), description=rule, **flags, **_reason(why)
+        )
 
     return vocabulary.decided(context, decision, lambda database: vocabulary.find(database, kind, name))
 
 
-def dismiss(context: Context, kind: str, name: str) -> Proposal:
+def dismiss(context: Context, kind: str, name: str, *, why: str | None = None) -> Proposal:
     """Take a proposal off the list for good; its evidence stays held. Raises NotFound, UsageError for a known name."""
     kind = vocabulary.checked_kind(kind)
 
     def decision(database: Database) -> Record | None:
         vocabulary.refuse_taken(database, kind, name)
         wanted = find(database, kind, name)
-        return None if wanted.state == "dismissed" else history.vocabulary_record("dismiss", kind, wanted.name)
+        if wanted.state == "dismissed":
+            return None
+        return history.vocabulary_record("dismiss", kind, wanted.name, **_reason(why))
 
     return vocabulary.decided(context, decision, lambda database: find(database, kind, name))
+
+
+def _reason(why: str | None) -> dict[str, str]:
+    reason = decisions.checked_why(why)
+    return {"why": reason} if reason else {}
 
 
 def restore(context: Context, kind: str, name: str) -> Proposal | None:

@@ -102,8 +102,13 @@ def key_of(context: Context, path: str) -> str | None:
     return str(found) if found is not None else None
 
 
-def body_of(context: Context, key: str) -> str | None:
-    """The text of a memory or chunk by its exact id, secrets redacted; None where there is none."""
+def body_of(context: Context, key: str, version: int | None = None) -> str | None:
+    """The text of a memory or chunk by its exact id, secrets redacted, or an earlier one; None where there is none."""
+    if version is not None:
+        from memdb.domain import frontmatter  # noqa: PLC0415 (a parser that other looks do not need)
+
+        past = history(context, key)[version - 1 : version]
+        return frontmatter.parse(past[0].text).body if past and past[0].text is not None else None
     found = context.database.value(
         "select coalesce(body, chunk.text) from node left join memory using (id) left join chunk on chunk.id = node.id"
         " where key = ?",
@@ -139,7 +144,7 @@ def list_memories(context: Context, *, types: Sequence[str] = (), tags: Sequence
     rows = context.database.rows(
         "select node.key, type, name, description, tags, path,"
         " (select json_group_array(newer.key) from edge join node as newer on newer.id = edge.src"
-        "  where edge.dst = node.id and edge.kind = 'supersedes' and edge.active)"
+        "  where edge.dst = node.id and edge.kind in ('supersedes', 'replaces') and edge.active)"
         " from memory join node on node.id = memory.id join source on source.id = source_id"
     )
     wanted = {name_key(tag.removeprefix("#")) for tag in tags}
@@ -204,10 +209,12 @@ def show(context: Context, written: str) -> Shown:
             "select node.key from edge join node on node.id = src where dst = ? and edge.kind = 'links_to'"
         ),
         supersedes=keys(
-            "select node.key from edge join node on node.id = dst where src = ? and edge.kind = 'supersedes'"
+            "select node.key from edge join node on node.id = dst"
+            " where src = ? and edge.kind in ('supersedes', 'replaces')"
         ),
         superseded_by=keys(
-            "select node.key from edge join node on node.id = src where dst = ? and edge.kind = 'supersedes'"
+            "select node.key from edge join node on node.id = src"
+            " where dst = ? and edge.kind in ('supersedes', 'replaces')"
         ),
         contradicts=tuple(sorted({*keys(against.format("src", "dst")), *keys(against.format("dst", "src"))})),
         cluster=cluster[0] if cluster else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,9 +14,9 @@ import apsw
 from memdb.base import resources
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
-from memdb.services import vectors
+from memdb.services import past, vectors
 from memdb.services.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
-from memdb.services.arms import NOT_ASKED, Pool, Statement, find, run
+from memdb.services.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
 from memdb.services.context import Context
 
 ARMS = ("vector", "keyword", "entity")
@@ -78,6 +79,8 @@ def recall(
         pool = find(context, query, filters, arms)
         rows = run(context.database, _walk(pool, limit=limit, hops=hops, paths=paths))
         result = Recall(query, [_hit(row, pool) for row in rows], pool.arms)
+        if pool.then is not None:
+            _as_of(context, result, pool, filters, limit)
         if not result.hits:
             _explain_empty(context, result, pool, filters)
     return result
@@ -95,8 +98,9 @@ def recall_sql(
 ) -> str:
     """The statements of a recall with their values written in, to be run by hand.
 
-    The first, which needs sqlite-vec, gives the vector arm's hits; the second mixes them with the keyword arm, the
-    third walks the graph. Each has the result of the one before written in, and the last two run in any SQLite.
+    The first, which needs sqlite-vec, gives the vector arm's hits; for a question that names nothing, another one the
+    entities that are called something near to it. The last but one mixes them with the keyword arm, the last walks the
+    graph. Each has the results of those before written in, and the last two run in any SQLite.
     """
     with context.database.read():
         pool = find(context, query, filters or Filters(), arms)
@@ -158,8 +162,8 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
 
 
 def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
-    key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, valid_to = row[:11]
-    document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[11:]
+    key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, valid_to = row[:12]
+    document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
     headings = tuple(json.loads(heading_path)) if document else ()
     fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
@@ -175,9 +179,23 @@ def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
         fused=fused,
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
+        conflicts=tuple(json.loads(conflicts)),
         stale=_is_over(valid_to) or bool(is_missing),
         citation=Citation(document, headings, page, start_line, end_line, record_id, link) if document else None,
     )
+
+
+def _as_of(context: Context, result: Recall, pool: Pool, filters: Filters, limit: int) -> None:
+    """Show each memory as it stood then, those too that are not there any more."""
+    database, then = context.database, pool.then
+    if then is None:
+        return
+    hits = [past.dressed(database, hit, then) for hit in result.hits]
+    telling = [row for row in pool.gone if row[3] >= (KEYWORD_WEAK if row[1] > 1 else KEYWORD_ALONE)]
+    similarities = [round(math.tanh(row[4]), DIGITS) for row in telling]
+    hits += past.gone_hits(database, telling, filters, similarities)
+    result.hits = sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+    result.notes += past.remarks(database, then, vectors=pool.arms["vector"].state == "on", kinds=filters.kinds)
 
 
 _NOT_FOUND: tuple[float | None, dict[str, Found]] = (None, {})

@@ -70,6 +70,20 @@ class RunEvent:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A text that a model failed to read, and why the last time.
+
+    `state` is "tried again" (by the next run), "given up" (tried by a run with `rebuild`) or "read since".
+    """
+
+    id: str
+    model: str
+    times: int
+    reason: str
+    state: str
+
+
 COLUMNS = (
     "kind", "state", "started_at", "finished_at", "model", "prompt_sha256", "pid", "done", "skipped", "failed", "calls",
     "input_tokens", "output_tokens", "cost", "message",
@@ -101,6 +115,15 @@ def run(context: Context, number: int) -> tuple[Run, list[RunEvent]]:
     return _as_it_is(context.place, _run_of(rows[0])), [RunEvent(*event) for event in events]
 
 
+def failures(context: Context) -> list[Failure]:
+    """The texts that a model failed to read, and no model has read since, those that are given up first."""
+    rows = context.database.rows(
+        "select id, model, times, reason, state from extraction_failures where state <> 'read since'"
+        " order by state <> 'given up', id, model, times desc"
+    )
+    return [Failure(*row) for row in rows]
+
+
 def _as_it_is(place: Place, found: Run) -> Run:
     """A run as it is even where the database takes no write."""
     if found.state == "running" and not is_alive(place, found):
@@ -121,6 +144,12 @@ def sweep(context: Context) -> None:
                 f"update run set state = 'stopped', message = '{KILLED}' where id = ? and state = 'running'", dead
             )
             connection.executemany("delete from claim where run_id = ?", dead)
+
+
+def works(context: Context, number: int) -> bool:
+    """Whether a run, by its number, is at work."""
+    stamps = context.database.rows("select started_at, pid from run where id = ? and state = 'running'", (number,))
+    return any(is_alive(context.place, Run(number, "running", started, pid=pid)) for started, pid in stamps)
 
 
 class Log:

@@ -7,15 +7,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memdb.base import files, secrets
 from memdb.base import text as texts
 from memdb.domain import frontmatter, memories
 from memdb.errors import Changed, Refused, SecretFound, UsageError
-from memdb.services import indexing, reading, sync
+from memdb.services import indexing, reading, restating, sync
 from memdb.services.context import Context
+from memdb.services.restating import Restated
 
 NAME_BYTES = 255
 """The longest file name, in UTF-8 bytes, that all common file systems take."""
@@ -26,13 +27,19 @@ WINDOWS_ILLEGAL = re.compile(r'[<>:"|?*\\]|[. ]$')
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a save did; `sha256` is that of the file's bytes now."""
+    """What a save did; `sha256` is that of the file's bytes now.
+
+    `restates` is the memory that says the same and was there before: the text became its text, and no new memory was
+    made. `left_out` are fields that were given and not taken, because that memory keeps its own.
+    """
 
     id: str
     file: str
     created: bool
     changed: bool
     sha256: str
+    restates: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def save(
@@ -46,12 +53,14 @@ def save(
     aliases: Sequence[str] | None = None,
     fields: Mapping[str, str | None] | None = None,
     expected_sha256: str | None = None,
+    apart: bool = False,
 ) -> Saved:
     """Make a memory or change one; what is not given stays as it is, unknown keys too.
 
-    `key` is `type/name`; `fields` sets further frontmatter keys, None removes one. With `expected_sha256`, a file that
-    changed since is not replaced (Changed). Raises SecretFound where any given text looks like a credential, UsageError
-    for a bad name.
+    `key` is `type/name`; `fields` sets further frontmatter keys, None removes one. A new memory that only says again
+    what another one says becomes a version of that one, unless it is to stand `apart` (see `Saved.restates`). With
+    `expected_sha256`, a file that changed since is not replaced (Changed). Raises SecretFound where any given text
+    looks like a credential, UsageError for a bad name.
     """
     kind, name = split_key(key)
     if body and not body.endswith("\n"):
@@ -71,25 +80,50 @@ def save(
                 sync.sync(context, embed=False)
             path = reading.path_of(context, f"{kind}/{name}")
         if path is None:
-            path = files.storable(f"{kind}/{name}.md")
-            taken = files.other_spelling(context.place.root, path)
-            if taken is not None:
-                raise UsageError(
-                    f"This disk does not tell {path} from {taken}, which is there already.",
-                    hint="Choose another name, or save to the one that is there.",
-                )
-        before = _current(context, path)
+            path = new_path(context, f"{kind}/{name}")
+            if body and not apart and not supersedes and expected_sha256 is None and not _is_there(context, path):
+                said = restating.restated(context, kind, body, changes)
+                if said is not None:
+                    return _restate(context, said, body, _filled(changes))
+        before = current(context, path)
         if before is None:
             text = frontmatter.render({"name": name, **_filled(changes)}, body or "")
-            return _put(context, path, None, text.encode("utf-8"), expected_sha256)
-        return _put(context, path, before, frontmatter.edit_bytes(before, changes, body=body), expected_sha256)
+            return put(context, path, None, text.encode("utf-8"), expected_sha256)
+        return put(context, path, before, frontmatter.edit_bytes(before, changes, body=body), expected_sha256)
+
+
+def _restate(context: Context, said: Restated, body: str, given: Mapping[str, object]) -> Saved:
+    """Make a text that says the same the text of a memory; where it is the same text, nothing is written."""
+    before = current(context, said.file) or b""
+    after = before if said.way == "exact" else frontmatter.edit_bytes(before, {}, body=body)
+    saved = put(context, said.file, before, after, None, reason="restated")
+    shown = reading.show(context, said.id)
+    kept = {"description": shown.description, "tags": list(shown.tags), "aliases": list(shown.aliases)}
+    left_out = [field for field, value in given.items() if kept.get(field, shown.frontmatter.get(field)) != value]
+    return replace(saved, restates=said.id, left_out=tuple(left_out))
+
+
+def _is_there(context: Context, path: str) -> bool:
+    return files.stat_file(context.place.root, path) is not None
+
+
+def new_path(context: Context, key: str) -> str:
+    """The path of a memory that is to be made. Raises UsageError where the disk takes another file for it."""
+    path = files.storable(f"{key}.md")
+    taken = files.other_spelling(context.place.root, path)
+    if taken is not None:
+        raise UsageError(
+            f"This disk does not tell {path} from {taken}, which is there already.",
+            hint="Choose another name, or save to the one that is there.",
+        )
+    return path
 
 
 def write_file(context: Context, path: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
     """Replace the bytes of one memory file, as an editor left them. Raises as `save` does."""
     refuse_secrets({"text": texts.decode(data).text})
     with files.writer(context.place):
-        return _put(context, path, _current(context, path), data, expected_sha256)
+        return put(context, path, current(context, path), data, expected_sha256)
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -145,7 +179,7 @@ def target(context: Context, path: str) -> Path:
     return real
 
 
-def _current(context: Context, path: str) -> bytes | None:
+def current(context: Context, path: str) -> bytes | None:
     """The file's bytes now, with the index brought up to them, so that no outside edit is overwritten unseen."""
     found = files.stat_file(context.place.root, path)
     if found is None:
@@ -158,18 +192,25 @@ def _current(context: Context, path: str) -> bytes | None:
     return data
 
 
-def _index(context: Context, found: files.Found, data: bytes, reason: str | None) -> None:
+def _index(context: Context, found: files.Found, data: bytes, reason: str | None, *, made: bool = False) -> None:
     """Bring one file into the index, inside the caller's transaction.
 
-    With a reason, the text before goes to the journal.
+    With a reason, the text before goes to the journal; `made` is true of a file that memdb made.
     """
     if reason is not None:
         context.append(*sync.version_of(context, found.path, reason))
     rekeyed = indexing.apply(context.database, [sync.reading_of(found, data)], [], {})
-    context.append(*sync.rename_records(rekeyed))
+    fresh = [new for old, new in rekeyed.values() if old is None]
+    context.append(*sync.rename_records(rekeyed), *sync.birth_records(context.database, fresh, made=made))
 
 
-def _put(context: Context, path: str, before: bytes | None, after: bytes, expected: str | None) -> Saved:
+def put(
+    context: Context, path: str, before: bytes | None, after: bytes, expected: str | None, *, reason: str = "saved"
+) -> Saved:
+    """Write a file, None before where it is new, and show it in the index; the caller holds the writer lock.
+
+    `reason` is why the text before was replaced. Raises Changed where the file is not what it was.
+    """
     digest = hashlib.sha256(before).hexdigest() if before is not None else None
     if expected is not None and expected != digest:
         raise Changed(
@@ -180,7 +221,7 @@ def _put(context: Context, path: str, before: bytes | None, after: bytes, expect
     if before == after:
         return Saved(reading.key_of(context, path) or path, path, False, False, digest or "")
     with context.database.write():
-        context.append(*sync.version_of(context, path, "saved"))
+        context.append(*sync.version_of(context, path, reason))
         now = file.read_bytes() if file.exists() else None
         if now != before:
             raise Changed(f"{path} changed while it was being saved; it was not replaced.", hint="Save again.")
@@ -188,7 +229,7 @@ def _put(context: Context, path: str, before: bytes | None, after: bytes, expect
         found = files.stat_file(context.place.root, path)
         if found is None:
             raise Changed(f"{path} was removed while it was being saved.", hint="Save again.")
-        _index(context, found, after, None)
+        _index(context, found, after, None, made=before is None)
     return Saved(
         reading.key_of(context, path) or memories.split_path(path)[1],
         path,

@@ -19,10 +19,11 @@ PARTS = ("", "-wal", "-shm", "-journal")
 
 
 def drop_vectors(context: Context) -> int:
-    """Vectors of texts that no passage has: those of the memory and of its earlier versions, under any model."""
+    """Vectors of what is no passage and no entity's name, under any model: of the memory and its earlier versions."""
     context.database.connection.execute(
         "delete from embedding where not exists"
         " (select 1 from passage where passage.text_sha256 = embedding.text_sha256)"
+        " and not exists (select 1 from entity_name where entity_name.text_sha256 = embedding.text_sha256)"
     )
     return context.database.connection.changes()
 
@@ -32,8 +33,11 @@ def scrub(context: Context) -> bool:
 
     The caller holds the writer lock. False where another process is reading the old state; the next sync tries again.
     """
+    from memdb.services import backups  # noqa: PLC0415 (it syncs, and a sync scrubs)
+
     database = context.database
     remove_leftovers(context)
+    backups.drop_outdated(context)
     # Names that only what was deleted gave are in the entity graph until it is derived anew.
     mentions.refresh(context)
     # Bit vectors are in pages of their own; a process without sqlite-vec leaves the rebuild to one that has it.
@@ -42,6 +46,7 @@ def scrub(context: Context) -> bool:
         database.set_meta("vec_stale", "1")
         # FTS5 keeps deleted words in its segments until they are merged.
         connection.execute("insert into fts (fts) values ('optimize')")
+        connection.execute("insert into version_fts (version_fts) values ('optimize')")
     vectors.repair_index(database)
     vectors.mirror_index(database)
     try:

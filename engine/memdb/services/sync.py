@@ -31,6 +31,9 @@ MISSING_SHARE = 0.5
 """A sync that finds more than this share of the files gone asks first: more often a disk is away than a person deletes
 so much."""
 
+READ_WHOLE = "read_whole"
+"""The stamp of a store whose folder was read to its end once: what is found after that is new."""
+
 MISSING_MINIMUM = 3
 """Below this many missing files nobody is asked."""
 
@@ -157,7 +160,7 @@ def _behind(context: Context, walk: Walk) -> bool:
     """
     if walk.leftovers or context.journal_is_ahead() or context.database.meta("scrub") is not None:
         return True
-    if vocabulary.is_outdated(context.database):
+    if vocabulary.is_outdated(context.database) or context.database.meta("signs_stale") is not None:
         return True
     stood = context.database.rows("select path, reason from problem where code = 'walk' order by path, reason")
     return [tuple(row) for row in stood] != walk.problems
@@ -165,12 +168,7 @@ def _behind(context: Context, walk: Walk) -> bool:
 
 def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progress: Progress) -> None:
     database = context.database
-    if context.journal_is_ahead():
-        with database.write():
-            context.replay_journal()
-    elif vocabulary.is_outdated(database):
-        with database.write():
-            context.show_vocabulary()
+    _catch_up(context)
     fresh = {item.path for item in found.suspects if item.path not in found.known}
     moved = _moves(context, found, fresh)
     gone = [path for path in found.missing if path not in moved.values()]
@@ -222,9 +220,25 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
         if removals:
             context.append(*_past_records(context, [], removals, {}))
             ids.note(indexing.apply(database, [], removals, {}))
-        context.append(*ids.records())
+        context.append(*ids.records(), *birth_records(database, ids.fresh()))
         context.set_forgotten(set())
+        if database.meta(READ_WHOLE) is None:
+            database.set_meta(READ_WHOLE, "1")
     report.removed = len(gone)
+
+
+def _catch_up(context: Context) -> None:
+    """Show what the journal has more than the tables, and what an older memdb did not write."""
+    database = context.database
+    if context.journal_is_ahead():
+        with database.write():
+            context.replay_journal()
+    elif vocabulary.is_outdated(database):
+        with database.write():
+            context.show_decisions()
+    if database.meta("signs_stale") is not None:
+        with database.write():
+            indexing.sign_all(database)
 
 
 def _is_unseen(path: str, walk: Walk) -> bool:
@@ -271,6 +285,31 @@ class _Ids:
     def records(self) -> list[Record]:
         """The journal record by which earlier texts follow, or none."""
         return rename_records({memory: (old, self._after[memory]) for memory, old in self._before.items()})
+
+    def fresh(self) -> list[str]:
+        """The ids of the memories that are new to the index."""
+        return sorted(self._after[memory] for memory, old in self._before.items() if old is None)
+
+
+def birth_records(database: Database, keys: Iterable[str], *, made: bool = False) -> list[Record]:
+    """The journal records of memories that came to be: those that memdb made, and those that a later sync finds.
+
+    What the first reading of a folder finds may be of any age. A memory that another machine saw first has its record.
+    """
+    if not made and database.meta(READ_WHOLE) is None:
+        return []
+    return [history.created_record(key) for key in keys if not _is_born(database, key)]
+
+
+def _is_born(database: Database, key: str) -> bool:
+    """Whether a memory came to be since it was deleted last."""
+    return bool(
+        database.value(
+            "select exists (select 1 from memory_birth where memory_key = ?1 and at > coalesce("
+            "(select max(at) from memory_version where memory_key = ?1 and reason = 'deleted'), ''))",
+            (key,),
+        )
+    )
 
 
 def rename_records(rekeyed: Rekeyed) -> list[Record]:
@@ -370,8 +409,11 @@ def version_of(context: Context, path: str, reason: str) -> list[Record]:
     if row is None:
         return []
     key, digest, text, secret = row
-    last = context.database.value("select sha256 from memory_version where memory_key = ? order by id desc", (key,))
-    if last == digest:
+    last = context.database.rows(
+        "select sha256, reason from memory_version where memory_key = ? order by id desc limit 1", (key,)
+    )
+    # A file that came back as it was when it was deleted had that text in two lives.
+    if last and last[0][0] == digest and not (last[0][1] == "deleted" and _is_born(context.database, key)):
         return []
     # The stored text of a memory with a secret is redacted: it is not what was written, so it is withheld.
     return [history.version_record(key, digest, reason, text, "secret" if secret else None)]

@@ -100,14 +100,17 @@ def pending_count(context: Context) -> int:
 def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
     """Embed what waits and return how many texts the model read; texts in the cache cost nothing.
 
-    With a `limit` it stops once the model has read so many.
+    With a `limit` it stops once the model has read so many. Names of entities come last and are not counted.
 
     No transaction is open while the model works. Interrupted, it goes on where it was.
     Raises ModelUnavailable where there is no model or it fails.
     """
+    from memdb.services import entity_vectors  # noqa: PLC0415 (it embeds by this module)
+
     repair_index(context.database)
     embedded = _embed_waiting(context, limit, progress)
     mirror_index(context.database)
+    entity_vectors.embed_waiting(context, limit=None if limit is None else limit - embedded, progress=progress)
     return embedded
 
 
@@ -158,13 +161,7 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
     database = context.database
     plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
     wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
-    known = {
-        digest
-        for digest in wanted
-        if database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
-    }
-    missing = {digest: text for digest, text in wanted.items() if digest not in known}
-    _embed_texts(context, identity, missing)
+    missing = embed_texts(context, identity, wanted)
     with database.write() as connection:
         for node, _, _, _, text_sha256 in batch:
             # The memory may have changed or gone while the model was at work.
@@ -175,14 +172,23 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
                 _write_passages(database, node, identity, plans[node])
                 connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
         database.set_meta("clusters_stale", "1")
-    return len(missing)
+    return missing
 
 
-def _embed_texts(context: Context, identity: str, texts: dict[str, str]) -> None:
-    """Put the vectors of texts, by their sha256, into the cache; what was done before a failure stays done."""
+def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
+    """Put the vectors of texts, by their sha256, into the cache, and return how many were not there yet.
+
+    What was done before a failure stays done. Raises ModelUnavailable.
+    """
+    known = {
+        digest
+        for digest in texts
+        if context.database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
+    }
+    missing = {digest: text for digest, text in texts.items() if digest not in known}
     done: list[tuple[str, str, bytes]] = []
     try:
-        for digest, vector in zip(texts, context.embedder.embed_passages(list(texts.values())), strict=True):
+        for digest, vector in zip(missing, context.embedder.embed_passages(list(missing.values())), strict=True):
             if len(vector) % BITS_PER_BYTE:
                 raise ModelUnavailable(
                     f"{identity} gives {len(vector)} dimensions; the vector index needs a multiple of {BITS_PER_BYTE}.",
@@ -193,6 +199,7 @@ def _embed_texts(context: Context, identity: str, texts: dict[str, str]) -> None
                 _keep(context.database, done)
     finally:
         _keep(context.database, done)
+    return len(missing)
 
 
 def _keep(database: Database, done: list[tuple[str, str, bytes]]) -> None:
@@ -230,6 +237,8 @@ def _prepare(database: Database, identity: str) -> None:
             database.set_meta("vec_stale", "1")
         connection.execute("delete from passage where model <> ?", (identity,))
         connection.execute("delete from embedded where model <> ?", (identity,))
+        connection.execute("delete from entity_name where model <> ?", (identity,))
+        database.set_meta("entity_names_stale", "1")
         database.set_meta("model", identity)
         database.set_meta("dims", None)
         database.set_meta("clusters_stale", "1")

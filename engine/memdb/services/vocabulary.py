@@ -19,7 +19,7 @@ from memdb.domain import history
 from memdb.domain.registry import Key, Registry, replay
 from memdb.domain.vocabulary import DESCRIPTION_LIMIT, SYSTEM, Kind, checked_name, entry_key
 from memdb.errors import NotFound, Refused, SecretFound, UsageError
-from memdb.services import mentions
+from memdb.services import decisions, mentions
 from memdb.services.context import Context
 
 KINDS: tuple[Kind, Kind] = ("type", "predicate")
@@ -174,7 +174,7 @@ def decided(
             context.replay_journal()
         record = decision(context.database)
         if record is not None:
-            context.append(record)
+            context.append(decisions.signed(context, record))
     mentions.refresh(context)
     return result(context.database)
 
@@ -316,7 +316,9 @@ def _touch(database: Database, key: Key, old: Row | None, new: Row | None) -> No
         return
     if changed(STATE):
         run(
-            "insert or ignore into entity_touched select distinct name_key, 0 from spelling where type = ?", (name_key,)
+            "insert or ignore into entity_touched select distinct name_key, 0 from spelling where type = ?1"
+            " union select entity_key, 0 from entity_decision where type = ?1",
+            (name_key,),
         )
     if changed(SINGLE_LETTERS):
         # Which of a model's names are too short is decided when its answer is read.

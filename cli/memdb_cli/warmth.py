@@ -1,0 +1,42 @@
+"""Have a recall answered by the store's warm process, where one runs: the same answer, without loading anything."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memdb.services.answers import Filters, Recall
+
+SECONDS = 15.0
+"""That a warm process may take for an answer: it may still be loading the model."""
+
+
+def ask_warm(
+    root: Path | None,
+    database: Path | None,
+    *,
+    query: str,
+    filters: Filters,
+    options: dict[str, Any],
+    budget: int | None,
+) -> tuple[Recall, str | None] | None:
+    """The answer, and its block for a prompt where there is a budget for one; None where the store has to be opened.
+
+    What cannot be answered, an error too, is left to the store itself: it says it with all that belongs to it.
+    """
+    from memdb.base import settings
+
+    place = settings.place(root, database)
+    if not place.served.exists():
+        return None
+    from memdb.base import warm
+    from memdb.services import wire
+
+    request = {"do": "recall", "query": query, "filters": asdict(filters), "options": options, "budget": budget}
+    try:
+        said = warm.ask(place, request, seconds=SECONDS)
+        return wire.unpacked(said["recall"]), said["block"]
+    except (warm.NoAnswer, ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,59 @@
+"""The Datasette plugin: `datasette memory.db` shows a store with names, explanations, search, recipes and links.
+
+Datasette finds it by its entry point once memdb is installed beside it (extra `ui`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from datasette import hookimpl
+
+from memdb.datasette_plugin import cells, describing, exploring, stores
+
+
+@hookimpl(trylast=True)  # after Datasette's own, one of whose functions is replaced
+def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) -> None:
+    """Let a store open: with sqlite-vec where this Python loads extensions, without its tables where it does not."""
+    file = stores.file_of(datasette, database)
+    if file is not None:
+        stores.prepare(conn, file)
+
+
+@hookimpl
+def get_metadata(datasette: Any, key: str | None, database: str | None, table: str | None) -> dict[str, Any]:
+    """Titles, explanations, label columns, facets, sort orders, search, and which tables are internal."""
+    names = [database] if database else list(datasette.databases)
+    found = {name: describing.database() for name in names if stores.file_of(datasette, name) is not None}
+    return {"databases": found, "custom_units": describing.UNIT_DEFINITIONS} if found else {}
+
+
+@hookimpl
+def canned_queries(datasette: Any, database: str) -> dict[str, dict[str, Any]]:
+    """Recall and search by `:query`, and the recipes."""
+    return describing.queries() if stores.file_of(datasette, database) is not None else {}
+
+
+@hookimpl
+def render_cell(value: Any, column: str, table: str | None, database: str, datasette: Any) -> Any:
+    """Markdown as a page, JSON lists as lists, and ids as links to their rows."""
+    if stores.file_of(datasette, database) is None:
+        return None
+    return cells.render(value, column, table, datasette.urls.database(database))
+
+
+@hookimpl
+def asgi_wrapper(datasette: Any) -> Any:
+    """The explorer and its API, before Datasette's own pages."""
+    return exploring.explorer_of(datasette).around
+
+
+@hookimpl
+def database_actions(datasette: Any, actor: Any, database: str) -> list[dict[str, str]]:
+    """The way from Datasette's page of a store to the explorer."""
+    if stores.file_of(datasette, database) is None:
+        return []
+    return [
+        {"href": datasette.urls.path(f"{datasette.urls.database(database)}/explorer"), "label": "Explore the graph"}
+    ]

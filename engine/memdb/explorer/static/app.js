@@ -1,0 +1,275 @@
+// The page: it holds the parts together, and says what is chosen.
+
+import { canWrite, get, WRITE_HELP } from "./api.js";
+import { byId, count, el, fill } from "./dom.js";
+import { failed, toast } from "./edit.js";
+import { showFilters } from "./filters.js";
+import { Graph } from "./graph.js";
+import { startKeys } from "./keys.js";
+import { Lists, LOOSE } from "./lists.js";
+import { listen } from "./live.js";
+import { IN_DOCUMENT, kindOf, Model, nameOf } from "./model.js";
+import { edgesOf, Panel } from "./panel.js";
+import { Search } from "./search.js";
+
+const BROUGHT = 60; // neighbours that come with a node from beyond the first view
+const FIRST_LIMIT = 1000; // nodes of the first view: the most connected; search reaches the others
+
+class App {
+  model = new Model();
+  graph = null;
+  limit = FIRST_LIMIT;
+
+  start() {
+    if (globalThis.d3) {
+      this.graph = new Graph(byId("canvas"), {
+        chosen: (id) => this.choose(id),
+        opened: (id) => this.toggle(id),
+        hovered: (node) => (byId("canvas").title = node ? `${node.label} (${node.kind})` : ""),
+      });
+      this.graph.below = () => (byId("walked").hidden ? 0 : byId("walked").offsetHeight);
+    } else this.#cover("The graph needs the package gravis: pip install 'memdb-engine[ui]'. The lists work without it.");
+    this.panel = new Panel(this);
+    this.search = new Search(this);
+    this.lists = new Lists(this);
+    startKeys(this);
+    this.#buttons();
+    this.openTab("results");
+    this.#follow();
+    listen(() => this.changed(null));
+    globalThis.memdbReady = this.reload(1).then(() => this.#counts());
+  }
+
+  #buttons() {
+    for (const button of document.querySelectorAll(".switch button")) button.addEventListener("click", () => this.view(button.dataset.to));
+    byId("zoom-in").addEventListener("click", () => this.graph?.zoomBy(1.4));
+    byId("zoom-out").addEventListener("click", () => this.graph?.zoomBy(1 / 1.4));
+    byId("zoom-all").addEventListener("click", () => this.graph?.fit());
+    const state = byId("write-state");
+    state.hidden = canWrite;
+    state.title = WRITE_HELP;
+    state.addEventListener("click", () => toast(WRITE_HELP));
+    addEventListener("hashchange", () => this.#follow());
+  }
+
+  // `#node=ID` and `#q=QUESTION` lead to a node or a search: the address can be kept and shared.
+  #follow() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    if (asked.get("q") && asked.get("q") !== this.search.query) {
+      byId("search").value = asked.get("q");
+      this.search.ask(asked.get("q"));
+    }
+    if (asked.get("node") && asked.get("node") !== this.panel.id) this.choose(asked.get("node"));
+  }
+
+  #address() {
+    const asked = new URLSearchParams();
+    if (this.search.query) asked.set("q", this.search.query);
+    if (this.panel.id) asked.set("node", this.panel.id);
+    history.replaceState(null, "", asked.size ? `#${asked}` : location.pathname + location.search);
+  }
+
+  #cover(text, ...more) {
+    const cover = byId("cover");
+    cover.hidden = text === null;
+    if (text !== null) fill(cover, el("p", {}, text), more);
+  }
+
+  /** Read the graph again; what is known keeps its place. */
+  async reload(heat) {
+    let answer;
+    try {
+      answer = await get(["graph"], { limit: this.limit, rollup: 1 });
+    } catch (error) {
+      this.#cover(error.message, el("p", { class: "faint" }, error.hint ?? ""), el("button", { type: "button", onclick: () => this.reload(1) }, "Try again"));
+      return;
+    }
+    const total = answer.total ?? { nodes: answer.nodes.length };
+    this.model.total = total;
+    this.model.truncated = answer.truncated ?? false;
+    this.model.put("base", answer);
+    const shown = answer.truncated ? `${answer.nodes.length.toLocaleString("en")} of ` : "";
+    byId("totals").textContent = total.nodes ? `${shown}${count(total.nodes, "node")}` : "";
+    if (this.graph) {
+      this.#cover(total.nodes || answer.nodes.length ? null : "Nothing to draw yet. The store is empty.");
+      this.redraw(heat);
+    }
+    if (this.lists.open === "results" && !this.search.query) this.lists.refresh("results");
+  }
+
+  /** Join the layers and draw; what is new may move, the rest hardly does. */
+  redraw(heat = 0.3) {
+    if (!this.graph) return;
+    this.model.join();
+    const fresh = this.model.nodes.some((node) => node.x === undefined);
+    this.graph.set(this.model, fresh ? Math.max(heat, 0.35) : heat);
+    showFilters(this, () => this.redraw(0.1), (limit) => {
+      this.limit = limit;
+      this.reload(0.8);
+    });
+    byId("canvas").setAttribute("aria-label", `Graph of ${count(this.model.nodes.length, "node")} and ${count(this.model.edges.length, "edge")}`);
+  }
+
+  /** Choose a node: the panel shows it, the canvas lights it. null lets go of all. */
+  async choose(id, { keepWalk = false } = {}) {
+    if (id === null) {
+      this.panel.close();
+      this.search.release();
+      this.graph?.select(null);
+      this.#address();
+      return;
+    }
+    if (!keepWalk && !this.graph?.scene.active?.some((hop) => hop.node === id)) this.search.release();
+    this.graph?.select(id, { follow: !keepWalk });
+    const reading = this.panel.show(id);
+    this.#address();
+    const node = await reading;
+    if (!node || this.panel.id !== id) return;
+    byId("said").textContent = `${node.label}, ${node.kind}, ${count(edgesOf(node).length, "edge")}`;
+    if (this.graph && !this.model.has(id)) this.#bring(node, keepWalk);
+  }
+
+  /** Move the choice on the canvas without leaving it; the panel follows. */
+  point(id) {
+    this.choose(id);
+    byId("said").textContent = this.labelOf(id);
+  }
+
+  // A node beyond the first view comes with its neighbours.
+  #bring(node, keepWalk) {
+    const nodes = [{ id: node.id, kind: node.kind, label: node.label, type: node.type, degree: node.degree }];
+    const edges = [];
+    for (const { other, kind, predicate, weight, direction } of edgesOf(node).slice(0, BROUGHT)) {
+      nodes.push(other);
+      edges.push(direction === "in" ? { source: other.id, target: node.id, kind, predicate, weight } : { source: node.id, target: other.id, kind, predicate, weight });
+    }
+    this.model.put("focus", { nodes, edges });
+    this.redraw();
+    this.graph.select(node.id, { follow: !keepWalk });
+  }
+
+  /** Expand a document into its chunks, or fold it. */
+  async toggle(id) {
+    if (!this.graph) return;
+    const { expanded } = this.model;
+    if (expanded.delete(id)) this.model.drop(`chunks ${id}`);
+    else {
+      expanded.add(id);
+      try {
+        await this.#readChunks(id);
+      } catch (error) {
+        expanded.delete(id);
+        failed(error);
+        return;
+      }
+    }
+    this.redraw(0.4);
+    if (expanded.has(id)) this.graph.fitAfter([id, ...this.model.layers.get(`chunks ${id}`).ids.filter((one) => kindOf(one) === "chunk")]);
+    if (this.panel.id === id && this.panel.node) this.panel.show(id, { reload: true });
+  }
+
+  async #readChunks(id) {
+    const answer = await get(["documents", id, "chunks"]);
+    const chunks = answer.chunks ?? answer.nodes.filter((node) => node.kind === "chunk");
+    const nodes = [...(answer.nodes ?? []), ...chunks.map((chunk) => ({ id: chunk.id, kind: "chunk", label: chunk.label ?? chunk.heading_path?.at(-1) ?? nameOf(chunk.id) }))];
+    const edges = [...(answer.edges ?? []), ...chunks.map((chunk) => ({ source: chunk.id, target: id, kind: IN_DOCUMENT, weight: 1 }))];
+    this.model.put(`chunks ${id}`, { nodes, edges });
+  }
+
+  /** Draw the walks of a search; `nodes` has labels and kinds of what they pass. */
+  drawWalks(walks, active, nodes, hits, fit) {
+    this.#address();
+    if (!this.graph) return;
+    const names = new Map(hits.map((hit) => [hit.id, hit.name]));
+    const passed = new Map();
+    const edges = [];
+    for (const walk of walks) {
+      for (const [at, hop] of walk.entries()) {
+        passed.set(hop.node, { id: hop.node, kind: nodes[hop.node]?.kind ?? kindOf(hop.node), label: nodes[hop.node]?.label ?? names.get(hop.node) ?? undefined });
+        if (at) edges.push({ source: walk[at - 1].node, target: hop.node, kind: hop.edge, weight: hop.weight });
+      }
+    }
+    const known = [...passed.keys()].every((id) => this.model.has(id));
+    if (walks.length) this.model.put("walk", { nodes: [...passed.values()], edges });
+    else this.model.drop("walk");
+    if (!known || !walks.length) this.redraw(known ? 0 : 0.3);
+    this.graph.walk(walks, active, { fit: fit && walks.length > 0 });
+  }
+
+  labelOf(id) {
+    return this.model.known.get(id)?.label ?? nameOf(id);
+  }
+
+  total() {
+    return this.model.total?.nodes ?? null;
+  }
+
+  entityTypes() {
+    return this.model.types("entity");
+  }
+
+  openTab(name) {
+    this.view("lists");
+    return this.lists.show(name);
+  }
+
+  refreshTab(name) {
+    return this.lists?.refresh(name);
+  }
+
+  /** On a narrow window, which part is seen. */
+  view(name) {
+    document.body.dataset.view = name;
+    for (const button of document.querySelectorAll(".switch button")) button.setAttribute("aria-pressed", String(button.dataset.to === name));
+  }
+
+  /** The store is another: read again what is shown. `id` is a node that may be called otherwise now. */
+  async changed(id) {
+    const shown = this.panel.id;
+    for (const document of this.model.expanded) await this.#readChunks(document).catch(() => this.model.expanded.delete(document));
+    this.model.drop("focus");
+    await this.reload(0.05);
+    if (shown) {
+      const node = await this.panel.show(shown, { reload: true });
+      if (!node && id === shown) this.choose(null);
+      else if (node && this.graph && !this.model.has(shown)) this.#bring(node, true);
+    }
+    if (this.search.query) await this.search.ask(this.search.query, { keep: true });
+    if (this.lists.open !== "results") await this.lists.refresh();
+    await this.#counts();
+  }
+
+  // What the store lacks: without it, less is found than could be.
+  async #notices() {
+    let status;
+    try {
+      status = (await get(["status"])).store;
+    } catch {
+      return; // what is asked next says what is wrong
+    }
+    const { state, reason } = status.embedder ?? {};
+    const off = state === "off" || state === "unavailable";
+    fill(
+      byId("notices"),
+      off && el("p", { class: "note" }, `No embedding model: search goes by words and names. ${reason ?? ""}`),
+      !off && status.pending > 0 && el("p", { class: "note" }, `${count(status.pending, "text")} not embedded yet: memdb sync`),
+      status.problems > 0 && el("p", { class: "note" }, `${count(status.problems, "problem")} with files: see Review`),
+    );
+  }
+
+  async #counts() {
+    await this.#notices();
+    for (const [tab, parts, query, size] of [
+      ["review", ["review"], { limit: 50 }, (answer) => answer.total ?? answer.items.length],
+      ["links", ["links"], { status: LOOSE }, (answer) => answer.links.length],
+    ]) {
+      try {
+        this.lists.count(tab, size(await get(parts, query)));
+      } catch {
+        this.lists.count(tab, 0); // the tab itself says what is wrong when it is opened
+      }
+    }
+  }
+}
+
+new App().start();

@@ -1,0 +1,119 @@
+// Writing: a question in a dialog, the request, and a toast that says what was done and undoes it.
+
+import { get, send, canWrite, WRITE_HELP } from "./api.js";
+import { byId, debounced, el, fill } from "./dom.js";
+
+const TOAST_SECONDS = 20; // long enough to read and to reach the button
+
+/** Tell something; `undo` is what its button does. */
+export function toast(text, { undo = null, error = false, hint = null } = {}) {
+  const shown = el(
+    "div",
+    { class: error ? "toast toast-error" : "toast" },
+    el("div", {}, el("p", {}, text), hint && el("p", { class: "faint" }, hint)),
+    undo && el("button", { type: "button", class: "undo", onclick: () => (shown.remove(), undo()) }, "Undo"),
+    el("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => shown.remove() }, "×"),
+  );
+  byId("toasts").append(shown);
+  setTimeout(() => shown.remove(), TOAST_SECONDS * 1000);
+}
+
+/** Say what failed and what to do. */
+export function failed(error) {
+  toast(error.message, { error: true, hint: error.hint });
+}
+
+/**
+ * Do a write and tell of it. `call` gives the server's answer, which has what it `said` and, where it was a decision,
+ * its id; `changed` is called after it and after its undoing. `back` undoes what is no decision.
+ */
+export async function perform(call, said, changed, back = null) {
+  let answer;
+  try {
+    answer = await call();
+  } catch (error) {
+    failed(error);
+    return null;
+  }
+  const decision = typeof answer.decision === "string" ? answer.decision : answer.decision?.id;
+  const undo = back ?? (decision && (() => send("POST", ["undo"], { decision })));
+  toast(answer.said ?? said, { undo: undo && (() => perform(undo, "Undone.", changed)) });
+  await changed();
+  return answer;
+}
+
+/** A button that writes; without a token it is there, off, and says why. */
+export function writing(label, call, attributes = {}) {
+  const off = canWrite ? {} : { disabled: true, title: WRITE_HELP };
+  return el("button", { type: "button", onclick: call, ...attributes, ...off }, label);
+}
+
+/**
+ * Ask in a dialog; gives the values by name, or null where it was closed. A field has name, label, value, and one of:
+ * options (a list of [value, label]), `long` (a text of many lines), `entity` (completes names of entities).
+ */
+export function ask(title, { text = null, fields = [], confirm = "Save", danger = false }) {
+  const dialog = byId("dialog");
+  const inputs = fields.map((field) => [field, input(field)]);
+  return new Promise((resolve) => {
+    let values = null;
+    const form = el(
+      "form",
+      {
+        method: "dialog",
+        onsubmit: () => {
+          values = Object.fromEntries(inputs.map(([field, made]) => [field.name, made.value.trim()]));
+        },
+      },
+      el("h2", {}, title),
+      text && el("p", {}, text),
+      inputs.map(([field, made]) => el("label", {}, el("span", {}, field.label), made, completions(field, made))),
+      el(
+        "div",
+        { class: "buttons" },
+        el("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        el("button", { type: "submit", class: danger ? "danger" : "primary" }, confirm),
+      ),
+    );
+    fill(dialog, form);
+    dialog.addEventListener("close", () => resolve(values), { once: true });
+    dialog.showModal();
+    const first = inputs[0]?.[1];
+    first?.focus();
+    first?.select?.();
+  });
+}
+
+function input(field) {
+  const shared = { name: field.name, required: field.required ?? false };
+  if (field.options) {
+    const made = el("select", shared, field.options.map(([value, label]) => el("option", { value }, label)));
+    made.value = field.value ?? field.options[0]?.[0] ?? "";
+    return made;
+  }
+  if (field.long) return el("textarea", { ...shared, rows: 4, value: field.value ?? "" });
+  return el("input", {
+    ...shared,
+    type: "text",
+    value: field.value ?? "",
+    autocomplete: "off",
+    list: field.entity ? `completions-${field.name}` : null,
+  });
+}
+
+function completions(field, made) {
+  if (!field.entity) return null;
+  const list = el("datalist", { id: `completions-${field.name}` });
+  made.addEventListener(
+    "input",
+    debounced(async () => {
+      try {
+        const { entities } = await get(["entities"], { q: made.value, limit: 12 });
+        fill(list, entities.map((entity) => el("option", { value: entity.name })));
+      } catch {
+        fill(list); // a name can be typed out without help
+      }
+    }, 150),
+  );
+  return list;
+}

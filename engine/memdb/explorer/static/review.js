@@ -1,0 +1,56 @@
+// The review queue: what waits for a person, with both sides and one button for each answer.
+
+import { get, send } from "./api.js";
+import { count, el, fill, nothing } from "./dom.js";
+import { ask, perform, writing } from "./edit.js";
+
+const LIMIT = 50;
+
+/** The queue, the most important first. */
+export async function showReview(app, into) {
+  const { items, total = items.length } = await get(["review"], { limit: LIMIT });
+  app.lists.count("review", total);
+  if (!items.length) return fill(into, nothing("Nothing waits for you.", "Conflicts, merges and proposals come here."));
+  return fill(
+    into,
+    el("p", { class: "faint" }, items.length < total ? `${items.length} of ${count(total, "item")}` : count(total, "item")),
+    el("ul", { class: "rows", "aria-label": "Review queue" }, items.map((item) => card(app, item))),
+  );
+}
+
+function card(app, item) {
+  return el(
+    "li",
+    { class: "card", data: { item: item.id } },
+    el("p", { class: "row-title" }, el("span", { class: "badge" }, item.kind), el("span", {}, item.title)),
+    el("div", { class: "sides" }, (item.detail ?? []).map((line) => detail(app, line))),
+    el("div", { class: "buttons" }, item.choices.filter((choice) => choice.here !== false).map((choice) => writing(choice.name.replaceAll("-", " "), () => answer(app, item, choice), { title: choice.does, data: { choice: choice.name } }))),
+    item.choices.length === 0 && item.file && el("p", { class: "row-note" }, `Settled in ${item.file}`),
+  );
+}
+
+function detail(app, { role, text }) {
+  if (role === "quote") return el("blockquote", {}, text);
+  if (role === "source" && /^(document:|[\w.-]+\/[^\s]+$)/.test(text)) {
+    return el("p", { class: "row-note" }, el("button", { type: "button", class: "link", onclick: () => app.choose(text) }, text));
+  }
+  return el("p", { class: role === "side" ? "side-name" : "row-note" }, text);
+}
+
+async function answer(app, item, choice) {
+  let text;
+  if (choice.asks) {
+    const asked = await ask(item.title, {
+      text: choice.does,
+      fields: [{ name: "text", label: choice.asks, value: choice.draft, long: true, required: choice.required }],
+      confirm: choice.name.replaceAll("-", " "),
+    });
+    if (!asked) return;
+    text = asked.text || undefined;
+  }
+  await perform(
+    () => send("POST", ["review", "answer"], { item: item.id, choice: choice.name, text }),
+    `${item.title}: ${choice.name.replaceAll("-", " ")}.`,
+    () => app.changed(null),
+  );
+}

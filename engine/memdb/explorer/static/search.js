@@ -1,0 +1,233 @@
+// Search first: a question, its answers with what found them, and the walk from seed to answer with its scores.
+
+import { get } from "./api.js";
+import { byId, count, el, fill, nothing, score, shape, words } from "./dom.js";
+import { kindOf, nameOf } from "./model.js";
+
+const LIMIT = 8;
+const ARM_NAMES = { vector: "meaning", keyword: "words", entity: "names" };
+
+/** The search of the page: asks, shows the results, draws the walks. */
+export class Search {
+  #app;
+  #asking = null;
+  answer = null;
+  error = null;
+  chosen = null;
+  query = "";
+
+  constructor(app) {
+    this.#app = app;
+    const field = byId("search");
+    byId("search-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.ask(field.value);
+    });
+    field.addEventListener("search", () => field.value || this.clear());
+    field.addEventListener("input", () => field.value || this.clear());
+  }
+
+  /** Ask the store; the answer of the last question is the one that is shown. */
+  async ask(query, { keep = false } = {}) {
+    const asked = query.trim();
+    if (!asked) return this.clear();
+    this.#asking?.abort();
+    this.#asking = new AbortController();
+    const asking = this.#asking;
+    this.query = asked;
+    if (!keep) {
+      this.chosen = null;
+      this.answer = null;
+      this.error = null;
+      this.#app.openTab("results");
+    }
+    try {
+      this.answer = await get(["search"], { q: asked, limit: LIMIT }, asking.signal);
+      this.error = null;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.answer = null;
+      this.error = error;
+    }
+    if (asking !== this.#asking) return;
+    this.#asking = null;
+    if (!this.answer?.hits.some((hit) => hit.id === this.chosen)) this.chosen = null;
+    this.#draw(!keep);
+    this.#app.refreshTab("results");
+  }
+
+  get busy() {
+    return this.#asking !== null;
+  }
+
+  clear() {
+    this.#asking?.abort();
+    this.#asking = null;
+    this.query = "";
+    this.answer = null;
+    this.error = null;
+    this.chosen = null;
+    byId("search").value = "";
+    this.#draw(false);
+    this.#app.refreshTab("results");
+  }
+
+  /** Draw one answer's walk with its scores and open it; its walk is the bright one. */
+  choose(id) {
+    this.chosen = id;
+    this.#app.choose(id, { keepWalk: true });
+    this.mark();
+    this.#draw(true);
+  }
+
+  /** Let go of the one answer, and show the walks of all. */
+  release() {
+    if (!this.chosen) return;
+    this.chosen = null;
+    this.#draw(false);
+    this.mark();
+  }
+
+  mark() {
+    for (const row of byId("list").querySelectorAll(".hit")) {
+      row.setAttribute("aria-current", row.dataset.id === this.chosen ? "true" : "false");
+    }
+  }
+
+  #draw(fit) {
+    const hits = this.answer?.hits ?? [];
+    const walks = hits.map((hit) => hit.path);
+    const active = hits.find((hit) => hit.id === this.chosen)?.path ?? null;
+    this.#tell(active);
+    this.#app.drawWalks(walks, active, this.answer?.nodes ?? {}, hits, fit);
+  }
+
+  // The walk in words, below the canvas: for who cannot see it, and where the canvas is small.
+  #tell(active) {
+    const place = byId("walked");
+    place.hidden = !active;
+    if (active) fill(place, el("ol", { class: "walk", "aria-label": "Walk from seed to answer" }, walkSteps(this.#app, active, this.answer)));
+  }
+
+  show(into) {
+    if (this.busy && !this.answer) return fill(into, el("p", { class: "loading" }, "Searching…"));
+    if (this.error) return fill(into, nothing(this.error.message, this.error.hint));
+    if (!this.answer) return fill(into, this.#welcome());
+    const { hits, notes = [], arms = {}, empty_message: empty, empty_because: code } = this.answer;
+    const head = [armLine(arms), notes.map((note) => el("p", { class: "note" }, note))];
+    if (!hits.length) {
+      return fill(into, head, nothing(empty ?? "Nothing answers this.", EMPTY_HELP[code]));
+    }
+    return fill(
+      into,
+      head,
+      el("p", { class: "faint" }, `${count(hits.length, "answer")}, best first`),
+      el("ol", { class: "rows hits", "aria-label": "Results" }, hits.map((hit, at) => this.#hit(hit, at))),
+    );
+  }
+
+  #welcome() {
+    const total = this.#app.total();
+    if (total === 0) {
+      return nothing("The store is empty.", "Save a first memory: memdb save feedback/my-first-note", "Or add documents: memdb add FOLDER");
+    }
+    return nothing("Ask anything.", "Results come with the way that led to each: which arms found the seed, and every hop of the walk with its score.");
+  }
+
+  #hit(hit, at) {
+    const found = Object.entries(hit.arms ?? {});
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        {
+          type: "button", class: "row hit", data: { id: hit.id }, onclick: () => this.choose(hit.id),
+          "aria-current": hit.id === this.chosen ? "true" : "false",
+        },
+        el("span", { class: "rank" }, at + 1),
+          shape(hit.kind),
+        el(
+          "span",
+          { class: "row-main" },
+          el("span", { class: "row-title" }, el("span", {}, hit.name || nameOf(hit.id)), hit.type && el("span", { class: "tagged" }, hit.type)),
+          hit.description && el("span", { class: "row-text" }, hit.description),
+          el("span", { class: "row-note" }, hit.citation ? cited(hit.citation) : hit.file ?? ""),
+          el("span", { class: "badges" }, found.map(([arm, one]) => armBadge(arm, one)), pathBadge(hit), markBadges(hit)),
+        ),
+        el("span", { class: "score", title: "Score, 0 to 1" }, score(hit.score), el("meter", { min: 0, max: 1, value: hit.score, "aria-hidden": "true" })),
+      ),
+    );
+  }
+}
+
+const EMPTY_HELP = {
+  "empty-store": "Save a first memory: memdb save TYPE/NAME",
+  "index-behind": "Bring the index up to date: memdb sync",
+};
+
+function cited(citation) {
+  if (typeof citation === "string") return citation;
+  const place = [citation.document.replace(/^document:/, ""), ...(citation.heading_path ?? [])].join(" › ");
+  if (citation.page) return `${place}, page ${citation.page}`;
+  return citation.start_line ? `${place}, lines ${citation.start_line}–${citation.end_line ?? citation.start_line}` : place;
+}
+
+function armBadge(arm, found) {
+  const share = found.share === null || found.share === undefined ? "" : `, has ${Math.round(found.share * 100)} % of the words`;
+  const title = `${arm} arm: rank ${found.rank}, similarity ${found.similarity.toFixed(3)}${share}`;
+  return el("span", { class: `badge arm-${arm}`, title }, `${ARM_NAMES[arm] ?? arm} #${found.rank}`);
+}
+
+function pathBadge(hit) {
+  const hops = hit.path.length - 1;
+  return hops > 0 && el("span", { class: "badge badge-walk", title: `Walked from ${hit.path[0].node}` }, count(hops, "hop"));
+}
+
+/** What speaks against taking a text as it stands. */
+export function markBadges(marked) {
+  const said = [
+    marked.superseded_by?.length && `superseded by ${marked.superseded_by.map(nameOf).join(", ")}`,
+    marked.contradicts?.length && `contradicts ${marked.contradicts.map(nameOf).join(", ")}`,
+    marked.conflicts?.length && `in ${count(marked.conflicts.length, "open conflict")}`,
+    marked.stale && "stale",
+    marked.secret && "holds a secret",
+    marked.missing && "file missing",
+  ];
+  return said.filter(Boolean).map((text) => el("span", { class: "badge badge-mark" }, text));
+}
+
+function armLine(arms) {
+  const parts = Object.entries(arms).map(([arm, { state, candidates, reason }]) =>
+    el(
+      "span",
+      { class: state === "on" ? `badge arm-${arm}` : "badge badge-off", title: reason ?? `${candidates} candidates` },
+      state === "on" ? `${ARM_NAMES[arm] ?? arm} ${candidates}` : `${ARM_NAMES[arm] ?? arm} off`,
+    ),
+  );
+  const off = Object.entries(arms).filter(([, arm]) => arm.state !== "on" && arm.reason);
+  return [
+    el("p", { class: "arms", "aria-label": "Arms and their candidates" }, parts),
+    off.map(([arm, { reason }]) => el("p", { class: "note" }, `Without ${ARM_NAMES[arm] ?? arm}: ${reason}`)),
+  ];
+}
+
+function walkSteps(app, path, answer) {
+  const seed = answer.hits.find((hit) => hit.id === path[0].node);
+  const seedArms = answer.seeds?.find?.((one) => one.id === path[0].node)?.arms ?? seed?.arms ?? {};
+  return path.map((hop, at) =>
+    el(
+      "li",
+      {},
+      at > 0 && el("span", { class: "walk-edge" }, `${words(hop.edge)} ×${Number(hop.weight ?? 0).toFixed(2)}`),
+      el(
+        "button",
+        { type: "button", class: "walk-node", onclick: () => app.choose(hop.node, { keepWalk: true }) },
+        shape(kindOf(hop.node)),
+        el("span", {}, answer.nodes?.[hop.node]?.label ?? app.labelOf(hop.node)),
+        el("b", {}, score(hop.score)),
+      ),
+      at === 0 && el("span", { class: "badges" }, Object.entries(seedArms).map(([arm, found]) => armBadge(arm, found))),
+    ),
+  );
+}

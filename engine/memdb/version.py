@@ -1,0 +1,3 @@
+"""The version of memdb, where every floor may read it."""
+
+__version__ = "0.1.0"
