@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,7 +33,8 @@ TEXTS = {
     "project/bryn.md": "Bryn Lowe visits Corvin Works on the Tern.\n",
 }
 
-GUIDE = "<title>Ferries</title><h1>Ferries</h1><p>Ferries of Corvin Works.</p><h2>Engines</h2><p>Ada Wren builds engines.</p>"
+GUIDE = """<title>Ferries</title><h1>Ferries</h1><p>Ferries of Corvin Works.</p>
+<h2>Engines</h2><p>Ada Wren builds engines.</p>"""
 
 
 def make(root: Path) -> Answered:
@@ -618,12 +618,11 @@ def listen(server: Server, change: Callable[[], None], *, seconds: float = 10.0)
 
 
 def test_what_another_process_changes_is_told(writing: Server) -> None:
-    file = Path(writing.datasette.get_database("memory").path)
+    root = Path(writing.datasette.get_database("memory").path).parent.parent
 
     def change() -> None:
-        with closing(sqlite3.connect(file)) as connection:
-            connection.execute("insert or replace into meta values ('a-test', '1')")
-            connection.commit()
+        with Store.init(root) as other:
+            other.entities.rename("Ada Wren", "Ada Lark")
 
     first, then = listen(writing, change)[:2]
     assert then > first

@@ -6,12 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import apsw
 
 from memdb.errors import MemdbError
+from memdb.services.noticing import Eye
 from memdb.store import Store
 
 LOOK = 0.5
@@ -64,11 +64,9 @@ class Watcher:
     def _run(self, ended: threading.Event) -> None:
         eye = Eye(self._store.place.database)
         try:
-            before = eye.look()
+            eye.changed()
             while not ended.wait(self._look):
-                now = eye.look()
-                if now is not None and now != before:
-                    before = now
+                if eye.changed():
                     self._tell()
         finally:
             eye.close()
@@ -80,37 +78,6 @@ class Watcher:
         for tell in told:
             with suppress(RuntimeError):  # the loop of one that is going is closed
                 tell(self.version)
-
-
-class Eye:
-    """A connection that only asks whether the file was written to since it was opened."""
-
-    def __init__(self, database: Path) -> None:
-        self._database = database
-        self._connection: apsw.Connection | None = None
-        self._file: tuple[int, int] | None = None
-        self._opened = 0
-
-    def look(self) -> tuple[int, int] | None:
-        """What differs once the database was changed or replaced; None where it cannot be read now."""
-        try:
-            status = self._database.stat()
-            if self._connection is None or (status.st_dev, status.st_ino) != self._file:
-                self.close()
-                self._connection = apsw.Connection(str(self._database), flags=apsw.SQLITE_OPEN_READONLY)
-                self._file = (status.st_dev, status.st_ino)
-                self._opened += 1
-            version: Any = self._connection.pragma("data_version")
-        except (OSError, apsw.Error):
-            self.close()
-            return None
-        return self._opened, int(version)
-
-    def close(self) -> None:
-        """Close the connection; the next look opens another one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 async def versions(watcher: Watcher, gone: asyncio.Event, quiet: float) -> Any:

@@ -2,7 +2,7 @@
 
 import { canWrite, get, WRITE_HELP } from "./api.js";
 import { byId, count, el, fill } from "./dom.js";
-import { failed, toast } from "./edit.js";
+import { failed, isWriting, toast } from "./edit.js";
 import { showFilters } from "./filters.js";
 import { Graph } from "./graph.js";
 import { startKeys } from "./keys.js";
@@ -36,7 +36,7 @@ class App {
     this.#buttons();
     this.openTab("results");
     this.#follow();
-    listen(() => this.changed(null));
+    listen(() => isWriting() || this.changed());
     globalThis.memdbReady = this.reload(1).then(() => this.#counts());
   }
 
@@ -223,16 +223,21 @@ class App {
     for (const button of document.querySelectorAll(".switch button")) button.setAttribute("aria-pressed", String(button.dataset.to === name));
   }
 
-  /** The store is another: read again what is shown. `id` is a node that may be called otherwise now. */
-  async changed(id) {
-    const shown = this.panel.id;
+  /**
+   * The store is another: read again what is shown. After a write, `entity` is the name of what to show now, and
+   * `closes` says that what was shown is gone.
+   */
+  async changed({ entity = null, closes = false } = {}) {
+    if (closes) this.choose(null);
+    const shown = entity ? await this.#entityId(entity) : this.panel.id;
+    if (entity) this.panel.id = shown;
     for (const document of this.model.expanded) await this.#readChunks(document).catch(() => this.model.expanded.delete(document));
     this.model.drop("focus");
     await this.reload(0.05);
     if (shown) {
+      this.graph?.select(shown);
       const node = await this.panel.show(shown, { reload: true });
-      if (!node && id === shown) this.choose(null);
-      else if (node && this.graph && !this.model.has(shown)) this.#bring(node, true);
+      if (node && this.graph && !this.model.has(shown)) this.#bring(node, true);
     }
     if (this.search.query) await this.search.ask(this.search.query, { keep: true });
     if (this.lists.open !== "results") await this.lists.refresh();
@@ -255,6 +260,15 @@ class App {
       !off && status.pending > 0 && el("p", { class: "note" }, `${count(status.pending, "text")} not embedded yet: memdb sync`),
       status.problems > 0 && el("p", { class: "note" }, `${count(status.problems, "problem")} with files: see Review`),
     );
+  }
+
+  async #entityId(name) {
+    try {
+      const { entities } = await get(["entities"], { q: name, limit: 50 });
+      return (entities.find((one) => one.name === name) ?? entities.find((one) => one.id === `entity:${name.toLowerCase()}`))?.id ?? null;
+    } catch {
+      return null; // the graph, which is read next, says what is wrong
+    }
   }
 
   async #counts() {

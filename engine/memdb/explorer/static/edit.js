@@ -5,6 +5,11 @@ import { byId, debounced, el, fill } from "./dom.js";
 
 const TOAST_SECONDS = 20; // long enough to read and to reach the button
 
+let pending = 0;
+
+/** Whether a write is under way: what it changes is read again after it. */
+export const isWriting = () => pending > 0;
+
 /** Tell something; `undo` is what its button does. */
 export function toast(text, { undo = null, error = false, hint = null } = {}) {
   const shown = el(
@@ -25,19 +30,22 @@ export function failed(error) {
 
 /**
  * Do a write and tell of it. `call` gives the server's answer, which has what it `said` and, where it was a decision,
- * its id; `changed` is called after it and after its undoing. `back` undoes what is no decision.
+ * its id; `changed` is called after it, `reverted` after its undoing. `back` undoes what is no decision.
  */
-export async function perform(call, said, changed, back = null) {
+export async function perform(call, said, changed, { back = null, reverted = changed } = {}) {
   let answer;
+  pending += 1;
   try {
     answer = await call();
   } catch (error) {
     failed(error);
     return null;
+  } finally {
+    pending -= 1;
   }
   const decision = typeof answer.decision === "string" ? answer.decision : answer.decision?.id;
   const undo = back ?? (decision && (() => send("POST", ["undo"], { decision })));
-  toast(answer.said ?? said, { undo: undo && (() => perform(undo, "Undone.", changed)) });
+  toast(answer.said ?? said, { undo: undo && (() => perform(undo, "Undone.", reverted)) });
   await changed();
   return answer;
 }

@@ -16,7 +16,8 @@ export async function rename(app, entity) {
     confirm: "Rename",
   });
   if (!asked?.name || asked.name === entity.label) return;
-  await change(app, entity, { name: asked.name, why: asked.why || undefined }, `${entity.label} is now ${asked.name}.`);
+  const body = { name: asked.name, why: asked.why || undefined };
+  await change(app, entity, body, `${entity.label} is now ${asked.name}.`, asked.name);
 }
 
 /** Ask for another type and give it. */
@@ -40,8 +41,14 @@ async function activeTypes() {
   }
 }
 
-function change(app, entity, body, said) {
-  return perform(() => send("PATCH", ["entities", keyOf(entity.id)], body), said, () => app.changed(entity.id));
+// An entity's id follows from its name: what was shown is shown under the id that it has then.
+function change(app, entity, body, said, name = entity.label) {
+  return perform(
+    () => send("PATCH", ["entities", keyOf(entity.id)], body),
+    said,
+    () => app.changed({ entity: name }),
+    { reverted: () => app.changed({ entity: entity.label }) },
+  );
 }
 
 /** Ask which entity it belongs to and merge it into that one. */
@@ -55,7 +62,8 @@ export async function merge(app, entity) {
   await perform(
     () => send("POST", ["entities", keyOf(entity.id), "merge"], { into: asked.into, why: asked.why || undefined }),
     `${entity.label} is part of ${asked.into} now.`,
-    () => app.changed(entity.id),
+    () => app.changed({ entity: asked.into }),
+    { reverted: () => app.changed({ entity: entity.label }) },
   );
 }
 
@@ -71,12 +79,13 @@ export async function remove(app, entity) {
   await perform(
     () => send("DELETE", ["entities", keyOf(entity.id)], { why: asked.why || undefined }),
     `${entity.label} is deleted.`,
-    () => app.changed(entity.id),
+    () => app.changed({ closes: true }),
+    { reverted: () => app.changed({ entity: entity.label }) },
   );
 }
 
 function restore(app, entity) {
-  return perform(() => send("POST", ["entities", keyOf(entity.id), "restore"]), `${entity.name} is back.`, () => app.changed(null));
+  return perform(() => send("POST", ["entities", keyOf(entity.id), "restore"]), `${entity.name} is back.`, () => app.changed());
 }
 
 /** The buttons of an entity's panel. */

@@ -158,7 +158,7 @@ export class Graph {
     this.scene.walks = walks;
     this.scene.active = active;
     this.#canvas.dataset.walks = walks.length;
-    this.#canvas.dataset.walk = active ? active.map((hop) => `${hop.node}=${hop.score}`).join(" ") : "";
+    this.#canvas.dataset.walk = active ? active.map((hop) => `${hop.node}=${hop.score}`).join("\n") : "";
     this.#light();
     if (fit) this.fitAfter((active ? [active] : walks).flat().map((hop) => hop.node));
   }

@@ -172,7 +172,7 @@ async function work(app, what) {
     failed(error);
   }
   place.remove();
-  await app.changed(null);
+  await app.changed();
 }
 
 async function showLog(app, into) {
@@ -184,7 +184,7 @@ async function showLog(app, into) {
 
 function decisionRow(app, one) {
   const detail = Object.values(one.detail ?? {}).filter((value) => typeof value === "string").join(" → ");
-  const undo = () => perform(() => send("POST", ["undo"], { decision: one.id }), "Undone.", () => app.changed(null));
+  const undo = () => perform(() => send("POST", ["undo"], { decision: one.id }), "Undone.", () => app.changed());
   return el(
     "li",
     { class: "card" },

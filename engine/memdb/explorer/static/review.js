@@ -51,6 +51,6 @@ async function answer(app, item, choice) {
   await perform(
     () => send("POST", ["review", "answer"], { item: item.id, choice: choice.name, text }),
     `${item.title}: ${choice.name.replaceAll("-", " ")}.`,
-    () => app.changed(null),
+    () => app.changed(),
   );
 }

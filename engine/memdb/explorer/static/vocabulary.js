@@ -55,7 +55,7 @@ function act(app, action, entry, more = {}, before = null) {
     describe: before && (() => change("describe", entry, { description: before })),
     delete: () => change("add", entry, { description: entry.description }).then(() => change("disable", entry)),
   }[action] ?? (OPPOSITE[action] && (() => change(OPPOSITE[action], entry)));
-  return perform(() => change(action, entry, more), `${entry.name} is ${DID[action]}.`, () => app.changed(null), back);
+  return perform(() => change(action, entry, more), `${entry.name} is ${DID[action]}.`, () => app.changed(), { back });
 }
 
 async function addEntry(app, kind) {
@@ -80,7 +80,7 @@ async function describe(app, entry) {
 function proposal(app, one) {
   const body = { kind: one.kind, name: one.name };
   const post = (action, more = {}) => send("POST", ["proposals", action], { ...body, ...more });
-  const done = () => app.changed(null);
+  const done = () => app.changed();
   const approve = async () => {
     const asked = await ask(`Approve ${one.kind} ${one.name}`, {
       fields: [{ name: "description", label: "Description: the rule of extraction", value: one.description ?? "", long: true }],
@@ -88,8 +88,8 @@ function proposal(app, one) {
     });
     if (asked) await perform(() => post("approve", { description: asked.description || undefined }), `${one.name} is part of the vocabulary.`, done);
   };
-  const dismiss = () => perform(() => post("dismiss"), `${one.name} is dismissed.`, done, () => post("restore"));
-  const restore = () => perform(() => post("restore"), `${one.name} waits again.`, done, () => post("dismiss"));
+  const dismiss = () => perform(() => post("dismiss"), `${one.name} is dismissed.`, done, { back: () => post("restore") });
+  const restore = () => perform(() => post("restore"), `${one.name} waits again.`, done, { back: () => post("dismiss") });
   return el(
     "li",
     { class: "card", data: { proposal: one.name } },
