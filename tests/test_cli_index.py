@@ -63,6 +63,9 @@ def test_index_as_json(root: Path, server: LlmServer) -> None:
         "cost": 0.00036,
         "left": 1,
         "elsewhere": 0,
+        "compared": 0,
+        "contradictions": 0,
+        "restatements": 0,
         "given_up": [],
         "message": None,
     }

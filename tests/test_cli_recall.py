@@ -125,7 +125,9 @@ def test_recall_sees_files_that_were_never_synced(root: Path) -> None:
         (("--path", "project/*"), {"project/fresh"}),
         (("--since", "2026-03"), {"user/fresh"}),
         (("--until", "2026-02"), {"project/fresh"}),
-        (("--as-of", "2026-01-15"), {"user/fresh"}),
+        (("--as-of", "2026-01-15"), set()),
+        (("--as-of", "2026-02-01"), {"project/fresh"}),
+        (("--as-of", "2026-05"), {"user/fresh", "project/fresh"}),
         (("--limit", "1", "--type", "project"), {"project/fresh"}),
         (("--no-keyword", "--no-entity"), set()),
         (("--no-keyword",), {"user/fresh", "project/fresh"}),  # both mention what is called Zanzibar
