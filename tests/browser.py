@@ -108,11 +108,11 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(started: Any, address: str, *, size: tuple[int, int] = (1400, 900), **options: Any) -> Iterator[tuple[Any, Seen]]:
+def opened(
+    started: Any, address: str, *, size: tuple[int, int] = (1400, 900), **options: Any
+) -> Iterator[tuple[Any, Seen]]:
     """A page in a profile of its own, and what is seen of it."""
-    context = started.new_context(
-        viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce", **options
-    )
+    context = started.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce", **options)
     page = context.new_page()
     page.set_default_timeout(WAIT * 1000)
     seen = Seen()

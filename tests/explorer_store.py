@@ -13,7 +13,8 @@ MEMORIES = {
     "project/ferry.md": "---\ndescription: Who sails the ferry\ntags: [boats]\nsupersedes: old-ferry\n---\n"
     "Ines Okafor sails the Baltic Star out of Gdynia.\n",
     "project/old-ferry.md": "---\ntags: [boats]\n---\nThe old ferry was the Wind Rose.\n",
-    "user/tomas.md": "---\ntags: [people]\n---\nTomas Lind works at Corvin Works. \u202eHidden\u202c <img src=x onerror=alert(1)>\n",
+    "user/tomas.md": "---\ntags: [people]\n---\nTomas Lind works at Corvin Works.\n"
+    "\u202eHidden\u202c <img src=x onerror=alert(1)>\n",
     "user/tomas-lately.md": "Tomas Lind works at the Harbour Office since spring.\n",
 }
 
@@ -32,7 +33,7 @@ Ines Okafor orders fuel for the Baltic Star from Corvin Works.
 
 
 def explorer_store(root: Path) -> Answered:
-    """The store: memories with a loose link, a document of three chunks, entities, relations, a proposal, a conflict."""
+    """Memories with a loose link, a document of three chunks, entities, relations, a proposal, a conflict."""
     world = Answered(root, MEMORIES)
     shelf = root.parent / "shelf"
     write_files(shelf, {"handbook.md": HANDBOOK})

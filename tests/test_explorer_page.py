@@ -110,7 +110,9 @@ def test_an_empty_answer_says_why(page: Any) -> None:
 
 
 def test_a_document_expands_into_its_chunks_and_folds(page: Any) -> None:
-    handbook = page.evaluate("fetch('graph').then((r) => r.json()).then((a) => a.nodes.find((n) => n.kind === 'document').id)")
+    handbook = page.evaluate(
+        "fetch('graph').then((r) => r.json()).then((a) => a.nodes.find((n) => n.kind === 'document').id)"
+    )
     before = count(page, "nodes"), count(page, "edges")
     open_node(page, handbook)
     page.get_by_role("button", name="Show chunks").click()

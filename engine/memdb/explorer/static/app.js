@@ -36,7 +36,9 @@ class App {
     this.#buttons();
     this.openTab("results");
     this.#follow();
-    listen(() => isWriting() || this.changed());
+    // While a write of this page is under way, what it renames is not asked for by its old id.
+    const look = () => (isWriting() ? setTimeout(look, 500) : this.changed());
+    listen(look);
     globalThis.memdbReady = this.reload(1).then(() => this.#counts());
   }
 

@@ -33,21 +33,20 @@ export function failed(error) {
  * its id; `changed` is called after it, `reverted` after its undoing. `back` undoes what is no decision.
  */
 export async function perform(call, said, changed, { back = null, reverted = changed } = {}) {
-  let answer;
   pending += 1;
   try {
-    answer = await call();
+    const answer = await call();
+    const decision = typeof answer.decision === "string" ? answer.decision : answer.decision?.id;
+    const undo = back ?? (decision && (() => send("POST", ["undo"], { decision })));
+    toast(answer.said ?? said, { undo: undo && (() => perform(undo, "Undone.", reverted)) });
+    await changed();
+    return answer;
   } catch (error) {
     failed(error);
     return null;
   } finally {
     pending -= 1;
   }
-  const decision = typeof answer.decision === "string" ? answer.decision : answer.decision?.id;
-  const undo = back ?? (decision && (() => send("POST", ["undo"], { decision })));
-  toast(answer.said ?? said, { undo: undo && (() => perform(undo, "Undone.", reverted)) });
-  await changed();
-  return answer;
 }
 
 /** A button that writes; without a token it is there, off, and says why. */
