@@ -146,7 +146,7 @@ def test_two_stores_of_one_process_in_threads(make_store: Make) -> None:
     def work(number: int) -> None:
         try:
             for turn in range(8):
-                stores[number].save(f"user/s{number}-{turn}", "text")
+                stores[number].save(f"user/s{number}-{turn}", f"Text {turn} of {number}.")
         except BaseException as error:  # noqa: BLE001 (told to the test)
             errors.append(error)
 

@@ -144,7 +144,7 @@ def test_a_long_ingest_lets_others_write(tmp_path: Path, monkeypatch: pytest.Mon
     def slowly(*args: object, **options: object) -> object:
         # While a file is read, another process's save goes through.
         with other:
-            saved.append(other.save(f"user/note-{len(saved)}", "A note."))
+            saved.append(other.save(f"user/note-{len(saved)}", f"Note {len(saved)}."))
         return read(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(documents, "read", slowly)

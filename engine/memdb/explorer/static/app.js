@@ -116,7 +116,7 @@ class App {
   async choose(id, { keepWalk = false } = {}) {
     if (id === null) {
       this.panel.close();
-      this.search.release();
+      if (!keepWalk) this.search.release();
       this.graph?.select(null);
       this.#address();
       return;

@@ -96,7 +96,7 @@ export class Panel {
         { "aria-label": "Breadcrumb" },
         el("ol", { class: "crumbs" }, steps.map((step, at) => el("li", {}, this.#crumb(step, at === steps.length - 1)))),
       ),
-      el("button", { type: "button", class: "quiet", "aria-label": "Close details", title: "Close (Esc)", onclick: () => this.#app.choose(null) }, "×"),
+      el("button", { type: "button", class: "quiet", "aria-label": "Close details", title: "Close (Esc)", onclick: () => this.#app.choose(null, { keepWalk: true }) }, "×"),
     );
   }
 
