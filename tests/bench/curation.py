@@ -20,7 +20,7 @@ from tests.bench.measuring import Row, median, medians, seconds
 
 ENTITIES, REPEAT, NAMES_PER_TEXT = 10_000, 5, 4
 
-SYLLABLES = [
+SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "tha", "ker", "lin"]
     "ba",
     "ce",
     "di",
