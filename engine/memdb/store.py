@@ -171,9 +171,7 @@ class Store:
 
         already = sessions.given(self.place, session) if session is not None else {}
         block = self._run(
-            lambda context: prompting.compose(
-                context, answer, prompting.BUDGET if budget is None else budget, already
-            )
+            lambda context: prompting.compose(context, answer, prompting.BUDGET if budget is None else budget, already)
         )
         if session is not None:
             sessions.note(self.place, session, block.given)
@@ -446,9 +444,7 @@ class Store:
         from memdb.services import exporting
 
         self.sync(embed=False, progress=progress)
-        return self._run(
-            lambda context: exporting.export(context, Path(target), form=form, yes=yes, progress=progress)
-        )
+        return self._run(lambda context: exporting.export(context, Path(target), form=form, yes=yes, progress=progress))
 
     def backup(self, target: Path | str | None = None, *, yes: bool = False, progress: Progress = silent) -> Backup:
         """Write a checked zip of the whole store while others use it, by default into `.memdb/backups`.

@@ -20,28 +20,7 @@ from tests.bench.measuring import Row, median, medians, seconds
 
 ENTITIES, REPEAT, NAMES_PER_TEXT = 10_000, 5, 4
 
-SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "tha", "ker", "lin"]
-    "ba",
-    "ce",
-    "di",
-    "fo",
-    "gu",
-    "ka",
-    "le",
-    "mi",
-    "no",
-    "pu",
-    "ra",
-    "se",
-    "ti",
-    "vo",
-    "zu",
-    "tha",
-    "ker",
-    "lin",
-    "mor",
-    "quel",
-]
+SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "tha", "lin")
 
 CHANGE_GOAL, HUB_GOAL = 10.0, 40.0
 """Saves of one memory that a decision about an entity, and one about a hub, may take as long as."""
