@@ -10,6 +10,7 @@ import pytest
 
 from memdb.errors import MemdbError
 from memdb.services.answers import Citation
+from memdb.services.prompting import CLOSING, OPENING
 from memdb.services.recall import Filters
 from memdb.store import Store
 from memdb_cli import opener, screen
@@ -452,12 +453,13 @@ def test_a_console_without_arrows(root: Path, guide: str) -> None:
 
 def test_a_prompt_has_the_chunk_with_its_citation(root: Path, guide: str) -> None:
     place = guide.removeprefix("document:")
-    line = f"- [{guide}#4] {place} › Guide › Restore, lines 15-16\n"
+    line = f"- [{guide}#4] {place} › Guide › Restore, lines 15-16"
     whole = memdb("recall", "snapshot copied back", "--format", "prompt").out
-    text = "Stop the writer, then copy the last snapshot back.\nNine minutes are enough for it.\n"
-    assert whole.startswith(f"{line}\n{text}")
-    tight = str(len(line.encode()) + 10)
-    assert memdb("recall", "snapshot copied back", "--format", "prompt", "--budget", tight).out == line
+    text = "  Stop the writer, then copy the last snapshot back.\n  Nine minutes are enough for it.\n"
+    assert whole.startswith(f"{OPENING}{line}\n\n{text}")
+    tight = str(len(f"{OPENING}{line}{CLOSING}".encode()) + 10)
+    answer = memdb("recall", "snapshot copied back", "--format", "prompt", "--budget", tight)
+    assert answer.out == f"{OPENING}{line}{CLOSING}\n"
 
 
 def test_sync_counts_documents(root: Path, docs: Path) -> None:

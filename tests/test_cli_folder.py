@@ -123,7 +123,7 @@ def test_a_damaged_database_is_rebuilt_and_said(tmp_path: Path) -> None:
 def test_digest_prints_the_digest_alone(tmp_path: Path) -> None:
     root = make(tmp_path)
     shape = memdb("digest", "--root", root, "--json").json
-    assert set(shape) == {"digest", "vectors", "tables"}
+    assert set(shape) == {"digest", "vectors", "decisions", "tables"}
     assert memdb("digest", "--root", root).out == shape["digest"] + "\n"
     assert len(shape["digest"]) == 64
 

@@ -318,3 +318,10 @@ def test_the_command_says_so(tmp_path: Path, no_model: None) -> None:
     )  # fmt: skip
     answer = memdb("save", "user/x", "--body", "tables, for comparisons", "--apart", "--root", root, "--json")
     assert (answer.json["id"], answer.json["restates"], answer.json["created"]) == ("user/x", None, True)
+
+
+def test_a_word_or_two_say_nothing_that_could_be_said_again(make_store: Make) -> None:
+    store = make_store({})
+    for name in ("one", "two", "three"):
+        assert store.save(f"user/{name}", "Thanks, Ana!").restates is None
+    assert [memory.id for memory in store.list()] == ["user/one", "user/three", "user/two"]

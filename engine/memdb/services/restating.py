@@ -15,6 +15,9 @@ from memdb.services.context import Context
 MOST_COMPARED = 64
 """Memories with a sign of the text that are compared with it: of more, all say nearly the same, and one is as good."""
 
+SAYING = 3
+"""Words from which on a text says something that can be said again: fewer are a mark of their own, wherever they stand."""
+
 TELLING = 5
 """Words from which on two equal texts are suggested to be one: of shorter ones (`Thanks!`) each may have its place."""
 
@@ -63,7 +66,7 @@ def restated(context: Context, kind: str, body: str, given: Mapping[str, object]
 
     `given` are the fields of the new one. Replaced memories are left aside: who says again what was replaced means it.
     """
-    found = signs(body)
+    found = signs(body) if len(words(body)) >= SAYING else []
     if not found:
         return None
     rows = context.database.rows(CANDIDATES, (json.dumps(found), MOST_COMPARED))
