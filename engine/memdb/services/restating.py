@@ -16,7 +16,7 @@ MOST_COMPARED = 64
 """Memories with a sign of the text that are compared with it: of more, all say nearly the same, and one is as good."""
 
 SAYING = 3
-"""Words from which on a text says something that can be said again: fewer are a mark of their own, wherever they stand."""
+"""Words from which on a text says something that can be said again: fewer are a mark, wherever they stand."""
 
 TELLING = 5
 """Words from which on two equal texts are suggested to be one: of shorter ones (`Thanks!`) each may have its place."""
