@@ -83,13 +83,15 @@ def terminal() -> Iterator[Open]:
     children: list[Any] = []
 
     def start(root: Path, *words: str, columns: int = 80, rows: int = 40, **environment: str) -> Screen:
+        # Whoever runs the tests may have told a width of theirs.
+        around = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         child = pexpect.spawn(
             sys.executable,
             ["-m", "memdb_cli", "--root", str(root), "review", *words],
             encoding="utf-8",
             timeout=SECONDS,
             dimensions=(rows, columns),
-            env={**os.environ, "TERM": "xterm-256color", "MEMDB_EMBEDDER": "off", **environment},
+            env={**around, "TERM": "xterm-256color", "MEMDB_EMBEDDER": "off", **environment},
         )
         children.append(child)
         return Screen(child)
