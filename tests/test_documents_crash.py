@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import time
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -113,7 +112,7 @@ PEAK = (
 
 
 def peak_of_adding(where: Path, number: int) -> int:
-    """Return the most bytes held while a folder is added, in a process of its own whose collector knows no other heap."""
+    """Return the most bytes held while a folder is added, in a process of its own."""
     command = [sys.executable, "-c", PEAK, str(where), str(number)]
     return int(subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=300).stdout)
 
