@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from memdb import hook
 from memdb.base import files, settings
+from memdb.serving import hook
 from memdb.store import Store
 from memdb_cli import agents, hooking, json_edit
 from tests.cli_support import Answer, make, memdb, write

@@ -18,7 +18,7 @@ from datasette.app import Datasette
 from memdb.datasette_plugin import exploring
 from memdb.explorer import openapi, pages
 from memdb.explorer.routes import ROUTES
-from memdb.http_guard import Guard
+from memdb.serving.http_guard import Guard
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

@@ -23,9 +23,9 @@ import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from memdb import mcp_server
 from memdb.base import settings
-from memdb.mcp_tools import tools
+from memdb.mcp_server import server as mcp_server
+from memdb.mcp_server.tools import tools
 from memdb.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_model")

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from memdb import hook
 from memdb.base import files, settings, warm
 from memdb.base.place import Place
 from memdb.errors import Busy
 from memdb.services import wire
-from memdb.serving import Server
+from memdb.serving import hook
+from memdb.serving.server import Server
 from memdb.store import Store
 from tests.cli_support import make, memdb, process, write
 

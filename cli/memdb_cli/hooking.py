@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memdb import hook
 from memdb.base import warm
 from memdb.base.place import Place, at
+from memdb.serving import hook
 
 if TYPE_CHECKING:
-    from memdb.hook import Question
+    from memdb.serving.hook import Question
 
 WARM_SHARE = 0.6
 """Of the time that is left, how much the warm process gets before the store is opened here."""

@@ -109,7 +109,7 @@ def install(
 
     With --root the hook always asks that store, else the one of the folder that the agent works in.
     """
-    from memdb import hook as hooks
+    from memdb.serving import hook as hooks
 
     which = agents.agent(name)
     place = root.expanduser().resolve() if root is not None else None

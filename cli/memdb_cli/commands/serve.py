@@ -122,7 +122,7 @@ def _until(met: Callable[[], bool], seconds: float) -> bool:
 def _serve(place: Place, *, idle: float, port: int, watch: bool, quiet: bool, as_json: bool) -> None:
     from memdb import __version__
     from memdb.base import warm
-    from memdb.serving import Server
+    from memdb.serving.server import Server
 
     before = warm.read_info(place)
     if before is not None and before.version != __version__:
@@ -282,7 +282,7 @@ def mcp(
     mcp_curation is on.
     """
     try:
-        from memdb import mcp_server
+        from memdb.mcp_server import server as mcp_server
     except ImportError as error:
         raise UsageError(
             f"The MCP server needs a package that is not here: {error.name}.",

@@ -25,7 +25,7 @@ from memdb.base import warm
 from memdb.base.place import Place
 from memdb.datasette_plugin import exploring
 from memdb.errors import Busy, NotWritable, UsageError
-from memdb.http_guard import Guard, local_hosts
+from memdb.serving.http_guard import Guard, local_hosts
 
 FIRST_PORT = 4097
 PORTS = 200

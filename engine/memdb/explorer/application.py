@@ -20,7 +20,7 @@ from memdb.explorer import answers, openapi, pages, parameters, routes, watching
 from memdb.explorer.answers import HttpError, Receive, Scope, Send
 from memdb.explorer.long_work import LongWork
 from memdb.explorer.routes import Match, Route
-from memdb.http_guard import foreign, local_hosts
+from memdb.serving.http_guard import foreign, local_hosts
 from memdb.store import Store
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memdb import mcp_calls as calls
 from memdb.errors import MemdbError, NotFound
-from memdb.mcp_arguments import Parameter, schema, take
-from memdb.mcp_calls import BUDGET, PAGE, Arguments, Outcome, may_curate
+from memdb.mcp_server import calls
+from memdb.mcp_server.arguments import Parameter, schema, take
+from memdb.mcp_server.calls import BUDGET, PAGE, Arguments, Outcome, may_curate
 from memdb.services import relating
 from memdb.store import Store
 

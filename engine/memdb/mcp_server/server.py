@@ -24,12 +24,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from memdb import __version__, mcp_calls, mcp_tools
+from memdb import __version__
 from memdb.base.place import Place
 from memdb.errors import MemdbError
-from memdb.http_guard import Guard, local_hosts
-from memdb.mcp_tools import Tool
+from memdb.mcp_server import calls, tools
+from memdb.mcp_server.tools import Tool
 from memdb.services.prompting import as_data
+from memdb.serving.http_guard import Guard, local_hosts
 from memdb.store import Store
 
 PATH = "/mcp"
@@ -90,15 +91,15 @@ class Handlers:
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
         """All tools: there are few enough for one page."""
-        return types.ListToolsResult(tools=[_shown(tool) for tool in mcp_tools.tools(self._store)])
+        return types.ListToolsResult(tools=[_shown(tool) for tool in tools.tools(self._store)])
 
     async def call_tool(self, _context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Call one; what goes wrong is said in the result, where the agent reads it."""
         try:
-            outcome = await _in_thread(lambda: mcp_tools.call(self._store, params.name, params.arguments))
+            outcome = await _in_thread(lambda: tools.call(self._store, params.name, params.arguments))
         except Exception as error:  # noqa: BLE001 (the last resort: the agent gets a sentence, and the server lives on)
             message = f"Unexpected {type(error).__name__}: {error}"
-            outcome = mcp_calls.Outcome(message, {"error": {"code": "unexpected", "message": message}}, is_error=True)
+            outcome = calls.Outcome(message, {"error": {"code": "unexpected", "message": message}}, is_error=True)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=_sendable(outcome.text))],
             structured_content=_sendable(outcome.data),

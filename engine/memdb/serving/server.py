@@ -14,12 +14,13 @@ from typing import Any
 
 import apsw
 
-from memdb import __version__, hook
+from memdb import __version__
 from memdb.base import warm
 from memdb.base.place import Place
 from memdb.base.warm import Info, Wire
 from memdb.errors import Busy, MemdbError, NotWritable, UsageError
 from memdb.services.following import Followed
+from memdb.serving import hook
 from memdb.store import Store
 
 IDLE_SECONDS = 30 * 60.0

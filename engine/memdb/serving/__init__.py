@@ -1,0 +1,1 @@
+"""A warm process for hooks and commands: its server, what a hook asks it, and whom it answers."""
