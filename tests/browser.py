@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,7 +31,8 @@ SERVER = """
 import sys, uvicorn
 from datasette.app import Datasette
 from memdb.datasette_plugin import exploring
-database, port, token = sys.argv[1:]
+database, port, token, before = sys.argv[1:]
+exec(before)
 datasette = Datasette([database])
 explorer = exploring.explorer_of(datasette)
 if token:
@@ -51,14 +53,18 @@ def chromium() -> str:
 
 
 @contextmanager
-def served(database: Path, *, token: str = "") -> Iterator[str]:
-    """Serve a store as `memdb ui` does; gives the address of the server. Without a token nothing is written."""
+def served(database: Path, *, token: str = "", port: int = 0, before: str = "") -> Iterator[str]:
+    """Serve a store as `memdb ui` does; gives the address of the server. Without a token nothing is written.
+
+    `before` is Python that the server runs first: what this machine lacks.
+    """
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
         port = probe.getsockname()[1]
     paths = os.pathsep.join([str(REPOSITORY / "engine"), str(REPOSITORY / "cli"), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(database), str(port), token], env=os.environ | {"PYTHONPATH": paths}
+        [sys.executable, "-c", SERVER, str(database), str(port), token, before], env=os.environ | {"PYTHONPATH": paths}
     )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -87,10 +93,15 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class Seen:
-    """What a page did beside what it shows: complaints, and the hosts that it asked."""
+    """What a page did beside what it shows: complaints, and addresses of other hosts that it asked for."""
 
     complaints: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def assert_quiet(self, *expected: str) -> None:
+        """Nothing was complained of but what has one of these words, and nobody else was asked for anything."""
+        assert [text for text in self.complaints if not any(word in text for word in expected)] == []
+        assert self.foreign == []
 
 
 @contextmanager
@@ -118,7 +129,9 @@ def opened(
     seen = Seen()
     page.on("console", lambda said: seen.complaints.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    page.on("request", lambda request: seen.asked.append(request.url))
+    # Requests to anywhere else are noted and do not leave.
+    own = (f"{urlsplit(address).scheme}://{urlsplit(address).netloc}/", "data:", "blob:")
+    context.route(lambda url: not url.startswith(own), lambda route: _refused(route, seen))
     page.add_init_script(
         "document.addEventListener('securitypolicyviolation',"
         " (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI))"
@@ -128,6 +141,11 @@ def opened(
         yield page, seen
     finally:
         context.close()
+
+
+def _refused(route: Any, seen: Seen) -> None:
+    seen.foreign.append(route.request.url)
+    route.abort()
 
 
 def until(check: Callable[[], Any], what: str = "it") -> Any:

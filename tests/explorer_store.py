@@ -7,6 +7,9 @@ from pathlib import Path
 from tests.answer_support import Answered, answer
 from tests.conftest import write_files
 
+LONG = "what-to-do-when-the-north-quay-crane-stops-in-the-middle-of-a-lift-and-nobody-of-the-first-shift-is-there"
+"""A name that fits on no line."""
+
 MEMORIES = {
     "project/barometer.md": "---\ndescription: How the barometer is calibrated\ntags: [instruments]\n---\n"
     "Ines Okafor calibrates the barometer each spring. See [[logbook]].\n",
@@ -15,6 +18,10 @@ MEMORIES = {
     "project/old-ferry.md": "---\ntags: [boats]\n---\nThe old ferry was the Wind Rose.\n",
     "user/tomas.md": "---\ntags: [people]\n---\nTomas Lind works at Corvin Works.\n"
     "\u202eHidden\u202c <img src=x onerror=alert(1)>\n",
+    "reference/tides.md": "---\ndescription: Hours of \u202ehigh\u202c water\ntags: [wa\u200bter]\n---\n"
+    "High water at the quay comes twice a day.\n",
+    f"reference/{LONG}.md": f"---\ndescription: {'How the crane of the north quay is looked after. ' * 8}\n---\n"
+    "The crane is greased on Mondays.\n",
     "user/tomas-lately.md": "Tomas Lind works at the Harbour Office since spring.\n",
 }
 

@@ -15,7 +15,7 @@ function token() {
 }
 
 /** Whether this page may write: only the page that `memdb ui` serves carries the token. */
-export const canWrite = TOKEN !== "";
+export let canWrite = TOKEN !== "";
 
 export const WRITE_HELP = "This page only reads. Run `memdb ui` in the store's folder to edit here.";
 
@@ -47,7 +47,7 @@ async function answered(request) {
     response = await request;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("The server does not answer.", { hint: "Start it again: memdb ui", code: "offline" });
+    throw new ApiError("The server does not answer.", { hint: "Start it again: `memdb ui`", code: "offline" });
   }
   let body = null;
   try {
@@ -55,7 +55,11 @@ async function answered(request) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
   }
-  if (response.status === 401 || body?.code === "read_only") sessionStorage.removeItem(KEPT); // of a server that is gone
+  if (response.status === 401 || body?.code === "read_only") {
+    sessionStorage.removeItem(KEPT); // of a server that is gone
+    canWrite = false;
+    dispatchEvent(new Event("readonly"));
+  }
   if (!response.ok || body === null || body.ok === false) {
     throw new ApiError(body?.error ?? body?.message ?? `The server answered ${response.status}.`, {
       hint: body?.hint ?? null,

@@ -1,7 +1,7 @@
 // The page: it holds the parts together, and says what is chosen.
 
 import { canWrite, get, WRITE_HELP } from "./api.js";
-import { byId, count, el, fill } from "./dom.js";
+import { byId, coded, count, el, fill, note } from "./dom.js";
 import { failed, isWriting, toast } from "./edit.js";
 import { showFilters } from "./filters.js";
 import { Graph } from "./graph.js";
@@ -15,7 +15,17 @@ import { Search } from "./search.js";
 const BROUGHT = 60; // neighbours that come with a node from beyond the first view
 const FIRST_LIMIT = 1000; // nodes of the first view: the most connected; search reaches the others
 
+const modelHelp = (reason) =>
+  /switched off/.test(reason) ? "Unset `MEMDB_EMBEDDER` and start `memdb ui` again to use them." : "Install a model with `pip install 'memdb-engine[local]'`, then start `memdb ui` again.";
+
+// What the address says is shown; both are empty where it says nothing.
+function addressed() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  return { q: (asked.get("q") ?? "").trim(), node: asked.get("node") ?? "" };
+}
+
 class App {
+  #following = false; // whether what is shown is being made what the address says
   model = new Model();
   graph = null;
   limit = FIRST_LIMIT;
@@ -28,7 +38,14 @@ class App {
         hovered: (node) => (byId("canvas").title = node ? `${node.label} (${node.kind})` : ""),
       });
       this.graph.below = () => (byId("walked").hidden ? 0 : byId("walked").offsetHeight);
-    } else this.#cover("The graph needs the package gravis: pip install 'memdb-engine[ui]'. The lists work without it.");
+    } else {
+      this.#cover(
+        "The graph cannot be drawn: its library is missing, or is another version than this page knows.",
+        el("p", { class: "faint" }, coded("Install it and start `memdb ui` again: `pip install 'memdb-engine[ui]'`")),
+        el("p", { class: "faint" }, "Search and the lists work without it."),
+      );
+      for (const id of ["zoom-in", "zoom-out", "zoom-all"]) byId(id).disabled = true;
+    }
     this.panel = new Panel(this);
     this.search = new Search(this);
     this.lists = new Lists(this);
@@ -37,8 +54,11 @@ class App {
     this.openTab("results");
     this.#follow();
     // While a write of this page is under way, what it renames is not asked for by its old id.
-    const look = () => (isWriting() ? setTimeout(look, 500) : this.changed());
-    listen(look);
+    const look = async () => {
+      while (isWriting()) await new Promise((done) => setTimeout(done, 300));
+      await this.changed();
+    };
+    listen(look, { lost: () => this.#offline(true), back: () => this.#offline(false) });
     globalThis.memdbReady = this.reload(1).then(() => this.#counts());
   }
 
@@ -51,24 +71,39 @@ class App {
     state.hidden = canWrite;
     state.title = WRITE_HELP;
     state.addEventListener("click", () => toast(WRITE_HELP));
+    addEventListener("readonly", () => (state.hidden = false));
     addEventListener("hashchange", () => this.#follow());
+  }
+
+  #offline(gone) {
+    const said = note("The server does not answer. Start it again with `memdb ui`: this page goes on by itself.", { class: "note-offline" });
+    if (gone) byId("notices").prepend(said);
+    else for (const one of byId("notices").querySelectorAll(".note-offline")) one.remove();
   }
 
   // `#node=ID` and `#q=QUESTION` lead to a node or a search: the address can be kept and shared.
   #follow() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    if (asked.get("q") && asked.get("q") !== this.search.query) {
-      byId("search").value = asked.get("q");
-      this.search.ask(asked.get("q"));
+    const { q, node } = addressed();
+    this.#following = true;
+    if (q !== this.search.query) {
+      byId("search").value = q;
+      if (q) this.search.ask(q);
+      else this.search.clear();
     }
-    if (asked.get("node") && asked.get("node") !== this.panel.id) this.choose(asked.get("node"));
+    if (node !== (this.panel.id ?? "")) this.choose(node || null, { keepWalk: Boolean(q) });
+    this.#following = false;
   }
 
-  #address() {
-    const asked = new URLSearchParams();
-    if (this.search.query) asked.set("q", this.search.query);
-    if (this.panel.id) asked.set("node", this.panel.id);
-    history.replaceState(null, "", asked.size ? `#${asked}` : location.pathname + location.search);
+  // The address of what is shown. Each search and each node is a step that the back button takes back.
+  #address({ step = true } = {}) {
+    const now = { q: this.search.query, node: this.panel.id ?? "" };
+    document.title = [this.panel.node?.label, now.q, "memdb explorer"].filter(Boolean).join(" · ");
+    const before = addressed();
+    if (this.#following || before.q === now.q && before.node === now.node) return;
+    const asked = new URLSearchParams(Object.entries(now).filter(([, value]) => value));
+    const place = asked.size ? `#${asked}` : location.pathname + location.search;
+    if (step) history.pushState(null, "", place);
+    else history.replaceState(null, "", place);
   }
 
   #cover(text, ...more) {
@@ -83,7 +118,7 @@ class App {
     try {
       answer = await get(["graph"], { limit: this.limit, rollup: 1 });
     } catch (error) {
-      this.#cover(error.message, el("p", { class: "faint" }, error.hint ?? ""), el("button", { type: "button", onclick: () => this.reload(1) }, "Try again"));
+      this.#cover(error.message, el("p", { class: "faint" }, coded(error.hint)), el("button", { type: "button", onclick: () => this.reload(1) }, "Try again"));
       return;
     }
     const total = answer.total ?? { nodes: answer.nodes.length };
@@ -95,7 +130,7 @@ class App {
     if (this.graph) {
       this.#cover(total.nodes || answer.nodes.length ? null : "Nothing to draw yet. The store is empty.");
       this.redraw(heat);
-    }
+    } else this.model.join();
     if (this.lists.open === "results" && !this.search.query) this.lists.refresh("results");
   }
 
@@ -107,33 +142,34 @@ class App {
     this.graph.set(this.model, fresh ? Math.max(heat, 0.35) : heat);
     showFilters(this, () => this.redraw(0.1), (limit) => {
       this.limit = limit;
-      this.reload(0.8);
+      this.reload(0.8).then(() => this.graph.fitAll());
     });
     byId("canvas").setAttribute("aria-label", `Graph of ${count(this.model.nodes.length, "node")} and ${count(this.model.edges.length, "edge")}`);
   }
 
   /** Choose a node: the panel shows it, the canvas lights it. null lets go of all. */
-  async choose(id, { keepWalk = false } = {}) {
+  async choose(id, { keepWalk = false, step = true } = {}) {
     if (id === null) {
       this.panel.close();
       if (!keepWalk) this.search.release();
       this.graph?.select(null);
-      this.#address();
+      this.#address({ step });
       return;
     }
     if (!keepWalk && !this.graph?.scene.active?.some((hop) => hop.node === id)) this.search.release();
     this.graph?.select(id, { follow: !keepWalk });
     const reading = this.panel.show(id);
-    this.#address();
+    this.#address({ step });
     const node = await reading;
     if (!node || this.panel.id !== id) return;
+    this.#address({ step });
     byId("said").textContent = `${node.label}, ${node.kind}, ${count(edgesOf(node).length, "edge")}`;
     if (this.graph && !this.model.has(id)) this.#bring(node, keepWalk);
   }
 
   /** Move the choice on the canvas without leaving it; the panel follows. */
   point(id) {
-    this.choose(id);
+    this.choose(id, { step: false });
     byId("said").textContent = this.labelOf(id);
   }
 
@@ -178,8 +214,8 @@ class App {
     this.model.put(`chunks ${id}`, { nodes, edges });
   }
 
-  /** Draw the walks of a search; `nodes` has labels and kinds of what they pass. */
-  drawWalks(walks, active, nodes, hits, fit) {
+  /** Draw the walks of a search; `nodes` has labels and kinds of what they pass, `seeds` what found those they start from. */
+  drawWalks(walks, active, nodes, hits, fit, seeds) {
     this.#address();
     if (!this.graph) return;
     const names = new Map(hits.map((hit) => [hit.id, hit.name]));
@@ -195,7 +231,7 @@ class App {
     if (walks.length) this.model.put("walk", { nodes: [...passed.values()], edges });
     else this.model.drop("walk");
     if (!known || !walks.length) this.redraw(known ? 0 : 0.3);
-    this.graph.walk(walks, active, { fit: fit && walks.length > 0 });
+    this.graph.walk(walks, active, { fit: fit && walks.length > 0, seeds });
   }
 
   labelOf(id) {
@@ -232,7 +268,10 @@ class App {
   async changed({ entity = null, closes = false } = {}) {
     if (closes) this.choose(null);
     const shown = entity ? await this.#entityId(entity) : this.panel.id;
-    if (entity) this.panel.id = shown;
+    if (entity) {
+      this.panel.id = shown;
+      this.#address({ step: false });
+    }
     for (const document of this.model.expanded) await this.#readChunks(document).catch(() => this.model.expanded.delete(document));
     this.model.drop("focus");
     await this.reload(0.05);
@@ -256,11 +295,13 @@ class App {
     }
     const { state, reason } = status.embedder ?? {};
     const off = state === "off" || state === "unavailable";
+    const offline = byId("notices").querySelector(".note-offline");
     fill(
       byId("notices"),
-      off && el("p", { class: "note" }, `No embedding model: search goes by words and names. ${reason ?? ""}`),
-      !off && status.pending > 0 && el("p", { class: "note" }, `${count(status.pending, "text")} not embedded yet: memdb sync`),
-      status.problems > 0 && el("p", { class: "note" }, `${count(status.problems, "problem")} with files: see Review`),
+      offline,
+      off && note(`Search goes by words and names, not by meaning. ${reason ?? "There is no embedding model."} ${modelHelp(reason)}`),
+      !off && status.pending > 0 && note(`${count(status.pending, "text")} not embedded yet: found by words and names. \`memdb sync\` embeds them now.`),
+      status.problems > 0 && note(`${count(status.problems, "problem")} with files: see Review`),
     );
   }
 
@@ -288,4 +329,6 @@ class App {
   }
 }
 
-new App().start();
+const app = new App();
+app.start();
+globalThis.memdb = app; // for whoever looks at it from the browser's own tools, and for its tests

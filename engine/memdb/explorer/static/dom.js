@@ -15,11 +15,16 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
+
+/** Characters that draw nothing or steer the drawing, as `<U+200B>`; the server writes them so too. */
+export const exposed = (text) => text.replace(HIDDEN, (one) => `<U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+
 /** Append nodes and texts; null and false are left out, lists are flattened. */
 export function add(parent, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
-    parent.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    parent.append(child instanceof Node ? child : document.createTextNode(exposed(String(child))));
   }
   return parent;
 }
@@ -57,10 +62,16 @@ export function shape(kind) {
   return el("span", { class: `shape shape-${kind}`, "aria-hidden": "true" });
 }
 
-/** What stands where a list has no rows. */
+/** A sentence in which what stands in backticks is a command or a name of a program. */
+export const coded = (text) => String(text ?? "").split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part));
+
+/** What stands where a list has no rows: what it is, and what to do next. */
 export function nothing(title, ...more) {
-  return el("div", { class: "nothing" }, el("p", { class: "nothing-title" }, title), more.map((line) => el("p", {}, line)));
+  return el("div", { class: "nothing" }, el("p", { class: "nothing-title" }, coded(title)), more.filter(Boolean).map((line) => el("p", {}, coded(line))));
 }
+
+/** A note beside a list. */
+export const note = (text, attributes = {}) => el("p", { ...attributes, class: `note ${attributes.class ?? ""}`.trim() }, coded(text));
 
 /** Run `call` once the calls for it have paused for `wait` milliseconds. */
 export function debounced(call, wait) {

@@ -1,15 +1,14 @@
 // The picture: shapes by kind, edges by width, labels as far as there is room, and the walked path on top.
 
-import { score, words } from "./dom.js";
+import { Labels } from "./labels.js";
 
-const COLOURS = ["memory", "document", "chunk", "entity", "tag", "cluster", "edge", "walk", "text", "ground", "halo", "focus"];
+const COLOURS = ["memory", "document", "chunk", "entity", "tag", "cluster", "edge", "walk", "text", "faint", "ground", "halo", "focus"];
 const DIMMED = 0.13;
-const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-const STRONG = '600 12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const BATCH = 64; // shapes of one path: a path of thousands takes a rasterizer many times as long
-const MOST_LABELS = 220;
-const CELL_X = 74; // px of the grid in which one label each has room
-const CELL_Y = 16;
+const EDGE_MARGIN = 40; // px around the canvas in which a node is still drawn
+const DOT = 2; // px: what is drawn smaller has no shape that one could tell
+const MOST_EDGES = 9000; // of a picture that stands still; more make it grey, not clearer
+const MOST_MOVING = 1500; // edges of a picture that moves: each node's heaviest come first
 
 /** The colours of the style sheet, as the scheme of now has them. */
 export function colours() {
@@ -42,16 +41,19 @@ function polygon(to, x, y, r, corners, from) {
 /** Draws a scene onto a canvas; what it needs of room is made once and used again. */
 export class Drawing {
   #to;
-  #taken = new Uint8Array(0);
+  #labels;
+  drawn = { nodes: 0, edges: 0, labels: 0 }; // of the last picture
 
   constructor(context) {
     this.#to = context;
     this.colours = colours();
+    this.#labels = new Labels(context, this.colours);
   }
 
   /**
-   * Draw it all. The scene: nodes (most important first), edges, size {width, height, ratio}, view {x, y, k}, lit (a Set of
-   * ids, or null where nothing is dimmed), selected and hovered (nodes), expanded (a Set), walks, and the active walk.
+   * Draw it all. The scene: nodes (most important first), edges (ranked), moving, size {width, height, ratio}, view {x, y, k}, lit (a Set of
+   * ids, or null where nothing is dimmed), selected and hovered (nodes), expanded (a Set), walks, the active walk, and seeds
+   * (a Map of what found each).
    */
   draw(scene) {
     const to = this.#to;
@@ -61,29 +63,52 @@ export class Drawing {
     to.clearRect(0, 0, size.width, size.height);
     to.translate(view.x, view.y);
     to.scale(view.k, view.k);
+    this.drawn.nodes = this.drawn.edges = 0;
+    this.#look(scene);
+    this.moving = scene.moving;
     this.#edges(scene);
     this.#walkLines(scene);
     this.#nodes(scene);
     to.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
-    this.#labels(scene);
+    this.drawn.labels = this.#labels.draw(scene, this.scale);
   }
 
-  #edges({ edges, lit, view, selected, active }) {
+  // What of the plane is seen: what lies beyond is not drawn.
+  #look({ size, view }) {
+    this.left = (-view.x - EDGE_MARGIN) / view.k;
+    this.top = (-view.y - EDGE_MARGIN) / view.k;
+    this.right = (size.width - view.x + EDGE_MARGIN) / view.k;
+    this.bottom = (size.height - view.y + EDGE_MARGIN) / view.k;
+  }
+
+  #isSeen = ({ x, y }) => x >= this.left && x <= this.right && y >= this.top && y <= this.bottom;
+
+  #crosses({ source, target }) {
+    if (source.x < this.left && target.x < this.left) return false;
+    if (source.x > this.right && target.x > this.right) return false;
+    if (source.y < this.top && target.y < this.top) return false;
+    return !(source.y > this.bottom && target.y > this.bottom);
+  }
+
+  #edges({ edges, lit, view, selected, active, walks }) {
     const to = this.#to;
+    const walked = active || (walks.length > 0 && !selected); // then the walk itself is drawn over all edges
     to.strokeStyle = this.colours.edge;
     for (let width = 1; width <= 4; width += 1) {
       to.lineWidth = (width === 1 ? 0.8 : width * 1.1) / Math.sqrt(view.k);
       for (let bright = 0; bright < 2; bright += 1) {
-        if (bright === 1 && (!lit || active)) break;
+        if (bright === 1 && (!lit || walked)) break;
         to.globalAlpha = lit && !bright ? DIMMED * 0.7 : 0.55;
         let batch = 0;
         to.beginPath();
-        for (let at = 0; at < edges.length; at += 1) {
+        const most = bright === 1 ? edges.length : Math.min(edges.length, this.moving ? MOST_MOVING : MOST_EDGES);
+        for (let at = 0; at < most; at += 1) {
           const edge = edges[at];
-          if (edge.width !== width) continue;
-          if (lit && !active && isLit(edge, lit, selected) !== (bright === 1)) continue;
+          if (edge.width !== width || !this.#crosses(edge)) continue;
+          if (lit && !walked && isLit(edge, lit, selected) !== (bright === 1)) continue;
           to.moveTo(edge.source.x, edge.source.y);
           to.lineTo(edge.target.x, edge.target.y);
+          this.drawn.edges += 1;
           batch += 1;
           if (batch % BATCH === 0) {
             to.stroke();
@@ -103,7 +128,10 @@ export class Drawing {
     for (let at = 0; at < walks.length; at += 1) {
       if (active && walks[at] !== active) this.#line(walks[at], byId, 1.6 / view.k, 0.2);
     }
-    if (active) this.#line(active, byId, 4 / view.k, 1);
+    if (active) {
+      this.#line(active, byId, 4 / view.k, 1);
+      this.#arrows(active, byId, view.k);
+    }
     else for (let at = 0; at < walks.length; at += 1) this.#line(walks[at], byId, 2.4 / view.k, selected ? 0.25 : 0.75);
     to.globalAlpha = 1;
   }
@@ -122,6 +150,26 @@ export class Drawing {
     to.stroke();
   }
 
+  // Which way a walk went: from the seed to the answer.
+  #arrows(walk, byId, k) {
+    const to = this.#to;
+    to.fillStyle = this.colours.walk;
+    for (let hop = 1; hop < walk.length; hop += 1) {
+      const from = byId.get(walk[hop - 1].node);
+      const node = byId.get(walk[hop].node);
+      if (!from || !node) continue;
+      const angle = Math.atan2(node.y - from.y, node.x - from.x);
+      const tip = node.r * this.scale * 1.3 + 2 / k;
+      const [x, y] = [node.x - Math.cos(angle) * tip, node.y - Math.sin(angle) * tip];
+      const long = 13 / k;
+      to.beginPath();
+      to.moveTo(x, y);
+      to.lineTo(x - Math.cos(angle - 0.45) * long, y - Math.sin(angle - 0.45) * long);
+      to.lineTo(x - Math.cos(angle + 0.45) * long, y - Math.sin(angle + 0.45) * long);
+      to.fill();
+    }
+  }
+
   #nodes({ nodes, lit, view, selected, hovered, expanded }) {
     const to = this.#to;
     for (const kind in TRACE) {
@@ -133,9 +181,12 @@ export class Drawing {
         to.beginPath();
         for (let at = 0; at < nodes.length; at += 1) {
           const node = nodes[at];
-          if (node.kind !== kind || (lit && lit.has(node.id) !== (bright === 1))) continue;
+          if (node.kind !== kind || !this.#isSeen(node) || (lit && lit.has(node.id) !== (bright === 1))) continue;
           if (kind === "document" && expanded.has(node.id)) continue;
-          trace(to, node.x, node.y, node.r * this.scale);
+          const r = node.r * this.scale;
+          if (r * view.k < DOT) to.rect(node.x - r, node.y - r, 2 * r, 2 * r);
+          else trace(to, node.x, node.y, r);
+          this.drawn.nodes += 1;
           batch += 1;
           if (batch % BATCH === 0) {
             this.#finish(kind);
@@ -162,9 +213,10 @@ export class Drawing {
       to.stroke();
     } else {
       to.fillStyle = colour;
+      to.fill();
+      if (this.moving) return;
       to.strokeStyle = this.colours.ground;
       to.lineWidth = this.scale;
-      to.fill();
       to.stroke();
     }
   }
@@ -192,97 +244,25 @@ export class Drawing {
     TRACE[node.kind]?.(to, node.x, node.y, node.r * this.scale + gap);
     to.stroke();
   }
-
-  // Labels: first what is walked, chosen and hovered, then by importance, one in each cell of a grid, more the closer.
-  #labels(scene) {
-    const { nodes, size, view, lit, selected, hovered, active, byId } = scene;
-    const columns = Math.ceil(size.width / CELL_X) + 1;
-    const cells = columns * (Math.ceil(size.height / CELL_Y) + 2);
-    if (this.#taken.length < cells) this.#taken = new Uint8Array(cells);
-    else this.#taken.fill(0);
-    const to = this.#to;
-    to.textBaseline = "middle";
-    to.lineJoin = "round";
-    if (active) this.#walkLabels(active, byId, view, size, columns);
-    to.font = STRONG;
-    if (selected) this.#label(selected, view, size, columns, true);
-    if (hovered && hovered !== selected) this.#label(hovered, view, size, columns, true);
-    to.font = FONT;
-    let left = view.k > 1.6 ? MOST_LABELS : 14 + 50 * view.k;
-    for (let at = 0; at < nodes.length && left > 0; at += 1) {
-      const node = nodes[at];
-      if (lit && !lit.has(node.id)) continue;
-      if (node === selected || node === hovered) continue;
-      if (this.#label(node, view, size, columns, false)) left -= 1;
-    }
-  }
-
-  #label(node, view, size, columns, always) {
-    const x = node.x * view.k + view.x + node.r * this.scale * view.k * 1.15 + 5;
-    const y = node.y * view.k + view.y;
-    if (x < -60 || y < 0 || x > size.width || y > size.height) return false;
-    const text = node.short;
-    const from = Math.max(0, Math.floor(x / CELL_X));
-    const until = Math.min(columns - 1, Math.floor((x + text.length * 6.4) / CELL_X));
-    const first = Math.max(0, Math.floor((y - 7) / CELL_Y)) * columns;
-    const last = Math.floor((y + 7) / CELL_Y) * columns;
-    for (let row = first; row <= last && !always; row += columns) {
-      for (let cell = from; cell <= until; cell += 1) if (this.#taken[row + cell]) return false;
-    }
-    for (let row = first; row <= last; row += columns) for (let cell = from; cell <= until; cell += 1) this.#taken[row + cell] = 1;
-    this.#text(text, x, y, this.colours.text);
-    return true;
-  }
-
-  #text(text, x, y, colour) {
-    const to = this.#to;
-    to.strokeStyle = this.colours.halo;
-    to.lineWidth = 3.5;
-    to.strokeText(text, x, y);
-    to.fillStyle = colour;
-    to.fillText(text, x, y);
-  }
-
-  #walkLabels(walk, byId, view, size, columns) {
-    const to = this.#to;
-    to.font = STRONG;
-    for (let hop = 0; hop < walk.length; hop += 1) {
-      const node = byId.get(walk[hop].node);
-      if (!node) continue;
-      const x = node.x * view.k + view.x;
-      const y = node.y * view.k + view.y;
-      this.#badge(score(walk[hop].score), x, y - node.r * this.scale * view.k - 13);
-      this.#label(node, view, size, columns, true);
-      const before = hop > 0 ? byId.get(walk[hop - 1].node) : null;
-      if (before) this.#step(walk[hop], (x + before.x * view.k + view.x) / 2, (y + before.y * view.k + view.y) / 2);
-    }
-  }
-
-  #step(hop, x, y) {
-    const to = this.#to;
-    to.textAlign = "center";
-    this.#text(`${words(hop.edge)} ×${Number(hop.weight ?? 0).toFixed(2)}`, x, y + 11, this.colours.walk);
-    to.textAlign = "start";
-  }
-
-  #badge(text, x, y) {
-    const to = this.#to;
-    const width = to.measureText(text).width + 12;
-    to.beginPath();
-    to.roundRect(x - width / 2, y - 9, width, 18, 9);
-    to.fillStyle = this.colours.walk;
-    to.fill();
-    to.fillStyle = this.colours.ground;
-    to.textAlign = "center";
-    to.fillText(text, x, y + 0.5);
-    to.textAlign = "start";
-  }
 }
 
 // Of a chosen node, the edges of it; of a walk, only the walk itself, which is drawn over them.
 function isLit(edge, lit, selected) {
   if (selected) return edge.source === selected || edge.target === selected;
   return lit.has(edge.source.id) && lit.has(edge.target.id);
+}
+
+/** The edges with the heaviest of each node first, so that the first of them show the whole graph's shape. */
+export function ranked(edges) {
+  const counted = new Map();
+  const places = new Map();
+  for (const edge of edges) {
+    const [one, other] = [counted.get(edge.source) ?? 0, counted.get(edge.target) ?? 0];
+    places.set(edge, Math.min(one, other));
+    counted.set(edge.source, one + 1);
+    counted.set(edge.target, other + 1);
+  }
+  return [...edges].sort((a, b) => places.get(a) - places.get(b));
 }
 
 /** Of an edge, 1 to 4: how many of a document's chunks stand behind it, by its weight. */

@@ -1,7 +1,7 @@
 // Writing: a question in a dialog, the request, and a toast that says what was done and undoes it.
 
 import { get, send, canWrite, WRITE_HELP } from "./api.js";
-import { byId, debounced, el, fill } from "./dom.js";
+import { byId, coded, debounced, el, fill } from "./dom.js";
 
 const TOAST_SECONDS = 20; // long enough to read and to reach the button
 
@@ -15,7 +15,7 @@ export function toast(text, { undo = null, error = false, hint = null } = {}) {
   const shown = el(
     "div",
     { class: error ? "toast toast-error" : "toast" },
-    el("div", {}, el("p", {}, text), hint && el("p", { class: "faint" }, hint)),
+    el("div", {}, el("p", {}, coded(text)), hint && el("p", { class: "faint" }, coded(hint))),
     undo && el("button", { type: "button", class: "undo", onclick: () => (shown.remove(), undo()) }, "Undo"),
     el("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => shown.remove() }, "×"),
   );
@@ -57,7 +57,8 @@ export function writing(label, call, attributes = {}) {
 
 /**
  * Ask in a dialog; gives the values by name, or null where it was closed. A field has name, label, value, and one of:
- * options (a list of [value, label]), `long` (a text of many lines), `entity` (completes names of entities).
+ * options (a list of [value, label]), `long` (a text of many lines), `check` (yes or no), `entity` (completes names of
+ * entities).
  */
 export function ask(title, { text = null, fields = [], confirm = "Save", danger = false }) {
   const dialog = byId("dialog");
@@ -69,12 +70,12 @@ export function ask(title, { text = null, fields = [], confirm = "Save", danger 
       {
         method: "dialog",
         onsubmit: () => {
-          values = Object.fromEntries(inputs.map(([field, made]) => [field.name, made.value.trim()]));
+          values = Object.fromEntries(inputs.map(([field, made]) => [field.name, field.check ? made.checked : made.value.trim()]));
         },
       },
       el("h2", {}, title),
       text && el("p", {}, text),
-      inputs.map(([field, made]) => el("label", {}, el("span", {}, field.label), made, completions(field, made))),
+      inputs.map(([field, made]) => (field.check ? el("label", { class: "check" }, made, field.label) : el("label", {}, el("span", {}, field.label), made, completions(field, made)))),
       el(
         "div",
         { class: "buttons" },
@@ -98,6 +99,7 @@ function input(field) {
     made.value = field.value ?? field.options[0]?.[0] ?? "";
     return made;
   }
+  if (field.check) return el("input", { type: "checkbox", name: field.name });
   if (field.long) return el("textarea", { ...shared, rows: 4, value: field.value ?? "" });
   return el("input", {
     ...shared,

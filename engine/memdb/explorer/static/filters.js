@@ -36,7 +36,7 @@ export function showFilters(app, changed, resized) {
       model.type = value;
       changed();
     }),
-    (model.truncated || app.limit > SIZES[0][0]) && choice("How many nodes", SIZES.map(([size, label]) => [String(size), label]), String(app.limit), (value) => resized(Number(value))),
+    (model.truncated || (model.total?.nodes ?? 0) > SIZES[0][0]) && choice("How many nodes", SIZES.map(([size, label]) => [String(size), label]), String(app.limit), (value) => resized(Number(value))),
   );
 }
 

@@ -1,24 +1,29 @@
 // The canvas: pointer, zoom and keys over the drawing. It holds what is chosen, hovered and walked.
 
-import { Drawing, widthOf } from "./drawing.js";
+import { exposed } from "./dom.js";
+import { Drawing, ranked, widthOf } from "./drawing.js";
 import { Layout } from "./layout.js";
 
 const NEAR = 14; // px from a node's middle that still mean it
 const LONGEST = 34; // letters of a label on the canvas
 const CLOSEST = 6;
 const FARTHEST = 0.05;
+const STILL = 160; // ms without a movement after which all is drawn
+const MANY = 1500; // nodes from which less is drawn while the picture moves
 
 /** The graph on a canvas. `told` has `chosen(id)`, `opened(id)` and `hovered(node)`. */
 export class Graph {
   #canvas;
   #told;
-  #drawing;
+  drawing;
   #layout;
   #zoom;
   #tree = null;
   #frame = 0;
   #pointer = null;
+  #stilled = 0;
   #fitted = false;
+  #seen = 0; // px, how wide the canvas was
   #waiting = null; // ids to bring into view once all stands still
   below = () => 0; // px at the foot of the canvas that something else covers
   #moving = !matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -26,17 +31,17 @@ export class Graph {
   constructor(canvas, told) {
     this.#canvas = canvas;
     this.#told = told;
-    this.#drawing = new Drawing(canvas.getContext("2d"));
+    this.drawing = new Drawing(canvas.getContext("2d"));
     this.scene = {
-      nodes: [], edges: [], byId: new Map(), expanded: new Set(), walks: [], active: null, lit: null, selected: null,
-      hovered: null, size: { width: 0, height: 0, ratio: 1 }, view: { x: 0, y: 0, k: 1 },
+      nodes: [], edges: [], byId: new Map(), expanded: new Set(), walks: [], active: null, seeds: null, lit: null, selected: null,
+      hovered: null, moving: false, size: { width: 0, height: 0, ratio: 1 }, view: { x: 0, y: 0, k: 1 },
     };
     this.#layout = new Layout((resting) => {
       this.#tree = null;
       if (!this.#fitted) this.fit(false);
       if (resting) this.#rested();
       canvas.dataset.resting = resting;
-      this.paint();
+      this.moved();
     });
     this.#listen();
   }
@@ -51,7 +56,7 @@ export class Graph {
         this.#fitted = true;
         this.#waiting = null;
       }
-      this.paint();
+      this.moved();
     });
     const drag = d3
       .drag()
@@ -82,15 +87,18 @@ export class Graph {
     const { clientWidth: width, clientHeight: height } = this.#canvas;
     const ratio = Math.min(devicePixelRatio || 1, 2);
     this.scene.size = { width, height, ratio };
-    if (width === this.#canvas.width / ratio && height === this.#canvas.height / ratio) return;
+    if (width === this.#canvas.width / ratio && height === this.#canvas.height / ratio && width === this.#seen) return;
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
-    if (!this.scene.walks.length && !this.scene.selected) this.fit(false);
+    const came = this.#seen === 0 && width > 0; // on a narrow window the canvas is there only when it is looked at
+    this.#seen = width;
+    if (came && this.scene.lit) this.fitTo([...this.scene.lit], false);
+    else if (came || (!this.scene.walks.length && !this.scene.selected)) this.fit(false);
     this.#draw();
   }
 
   recolour() {
-    this.#drawing = new Drawing(this.#canvas.getContext("2d"));
+    this.drawing = new Drawing(this.#canvas.getContext("2d"));
     this.paint();
   }
 
@@ -129,7 +137,7 @@ export class Graph {
   set(model, heat) {
     const { nodes, edges } = model;
     this.scene.nodes = nodes;
-    this.scene.edges = edges;
+    this.scene.edges = ranked(edges);
     this.scene.expanded = model.expanded;
     this.scene.byId = new Map(nodes.map((node) => [node.id, node]));
     this.neighbours = model.neighbours;
@@ -153,10 +161,15 @@ export class Graph {
     if (follow && this.scene.selected) this.#follow(this.scene.selected);
   }
 
-  /** Draw the walks of a search, lists of hops; `active` is the one with its scores, or null. */
-  walk(walks, active, { fit = false } = {}) {
+  /**
+   * Draw the walks of a search, lists of hops; `active` is the one with its scores, or null; `seeds` says by id what found
+   * the node from which walks start.
+   */
+  walk(walks, active, { fit = false, seeds = new Map() } = {}) {
     this.scene.walks = walks;
     this.scene.active = active;
+    this.scene.seeds = seeds;
+    this.#canvas.dataset.seeds = [...seeds].map(([id, found]) => `${id}=${found}`).join("\n");
     this.#canvas.dataset.walks = walks.length;
     this.#canvas.dataset.walk = active ? active.map((hop) => `${hop.node}=${hop.score}`).join("\n") : "";
     this.#light();
@@ -175,6 +188,19 @@ export class Graph {
     this.paint();
   }
 
+  /** Draw what moved: of many nodes a moving picture shows less, and all once it stands still. */
+  moved() {
+    this.scene.moving = this.scene.nodes.length > MANY;
+    clearTimeout(this.#stilled);
+    if (this.scene.moving) {
+      this.#stilled = setTimeout(() => {
+        this.scene.moving = false;
+        this.paint();
+      }, STILL);
+    }
+    this.paint();
+  }
+
   paint() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -188,7 +214,12 @@ export class Graph {
   }
 
   #draw() {
-    if (this.scene.size.width) this.#drawing.draw(this.scene);
+    if (this.scene.size.width) this.drawing.draw(this.scene);
+  }
+
+  /** How long each step of the layout took, in ms. */
+  get ticks() {
+    return this.#layout.ticks;
   }
 
   zoomBy(factor) {
@@ -198,6 +229,13 @@ export class Graph {
 
   fit(smooth = this.#moving) {
     this.fitTo(this.scene.nodes.map((node) => node.id), smooth);
+  }
+
+  /** Bring all into view, while they move and once they stand still. */
+  fitAll() {
+    this.#fitted = false;
+    this.#waiting = null;
+    this.fit(false);
   }
 
   /** Bring these nodes into view now, and again once they stand still. */
@@ -224,11 +262,12 @@ export class Graph {
     const [top, bottom] = [ys[cut], ys[ys.length - 1 - cut]];
     const few = nodes.length <= 60;
     const below = this.below(); // what lies over the canvas at its foot
-    const wide = Math.max(width - (few ? 240 : 40), 60); // of few, the labels need room
+    const room = few ? Math.min(240, width * 0.3) : 40; // of few, the labels need room
+    const wide = Math.max(width - room, 60);
     const high = Math.max(height - 110 - below, 60);
     const k = Math.max(FARTHEST, Math.min(wide / (right - left + 10), high / (bottom - top + 10), nodes.length > 1 ? 2 : 1.4));
     const shift = (below - 50) / 2 / k;
-    this.#to((left + right) / 2 + (few ? 40 / k : 0), (top + bottom) / 2 + shift, k, smooth);
+    this.#to((left + right) / 2 + (few ? room / 6 / k : 0), (top + bottom) / 2 + shift, k, smooth);
   }
 
   #follow(node) {
@@ -266,6 +305,6 @@ export class Graph {
 }
 
 function shortened(label) {
-  const letters = [...String(label)];
+  const letters = [...exposed(String(label))];
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : letters.join("");
 }

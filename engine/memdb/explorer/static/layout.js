@@ -1,10 +1,12 @@
-// Where the nodes stand: d3's forces, in slices of animation frames that end.
+// Where the nodes stand: forces in d3's simulation, in slices of animation frames that end.
 
 import { IN_DOCUMENT } from "./model.js";
+import { repulsion, spacing } from "./repulsion.js";
 
 const SHARE = 0.5; // of the time between two frames that the forces may take
 const SLICE = [10, 120]; // ms, the least and the most of it
 const TICKS = 140; // from hot to still
+const FEWER_TICKS = 90; // of many nodes: what is left to do is seen by nobody
 const MANY = 1500; // nodes from which exactness gives way to speed
 
 const DISTANCE = { in_document: 18, next: 18, mentions: 46, about: 40, has_tag: 52, in_cluster: 60 };
@@ -22,6 +24,7 @@ export class Layout {
   #frame = 0;
   #last = 0;
   #moved;
+  ticks = []; // ms of each step since nodes came or went
 
   constructor(moved) {
     const d3 = globalThis.d3;
@@ -29,19 +32,18 @@ export class Layout {
     this.#simulation = d3
       .forceSimulation()
       .stop()
-      .alphaDecay(1 - 0.001 ** (1 / TICKS))
       .velocityDecay(0.35)
       .force("link", d3.forceLink().distance((edge) => DISTANCE[edge.kind] ?? 50).strength(pull))
-      .force("charge", d3.forceManyBody().distanceMax(600))
-      .force("x", d3.forceX().strength(0.035))
-      .force("y", d3.forceY().strength(0.045))
-      .force("collide", d3.forceCollide((node) => node.r + 3));
+      .force("x", d3.forceX())
+      .force("y", d3.forceY());
   }
 
   /** Take these nodes and edges; `heat` in 0..1 says how much may move. */
   set(nodes, edges, heat) {
     const many = nodes.length > MANY;
+    this.ticks = [];
     const simulation = this.#simulation;
+    simulation.alphaDecay(1 - 0.001 ** (1 / (many ? FEWER_TICKS : TICKS)));
     for (const node of nodes) node.fan = 1;
     for (const edge of edges) {
       edge.source.fan += 1;
@@ -49,8 +51,10 @@ export class Layout {
     }
     simulation.nodes(nodes);
     simulation.force("link").links(edges);
-    simulation.force("charge").theta(many ? 1.3 : 0.9).strength((node) => -30 - node.r * (many ? 3 : 7));
-    simulation.force("collide").iterations(1).strength(many ? 0 : 0.7);
+    simulation.force("charge", repulsion((node) => 30 + node.r * 7, { theta: many ? 1.2 : 0.9, reach: many ? 900 : 600 }));
+    simulation.force("spacing", spacing(3, 0.7));
+    simulation.force("x").strength(many ? 0.02 : 0.035);
+    simulation.force("y").strength(many ? 0.025 : 0.045);
     this.heat(heat);
   }
 
@@ -69,8 +73,14 @@ export class Layout {
     const [least, most] = SLICE;
     const end = performance.now() + Math.min(most, Math.max(least, (now - this.#last) * SHARE));
     this.#last = now;
-    do this.#simulation.tick();
-    while (performance.now() < end && !this.resting);
+    let from = performance.now();
+    for (;;) {
+      this.#simulation.tick();
+      const now = performance.now();
+      this.ticks.push(now - from);
+      from = now;
+      if (now >= end || this.resting) break;
+    }
     this.#frame = this.resting ? 0 : requestAnimationFrame(this.#step);
     this.#moved(this.resting);
   };

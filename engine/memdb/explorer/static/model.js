@@ -19,6 +19,7 @@ export class Model {
   truncated = false;
   nodes = [];
   edges = [];
+  #shown = new Map(); // id → node
   neighbours = new Map(); // id → [edge, other node, …] in pairs
 
   /** Put a layer of `{nodes, edges}` as the server gives them. */
@@ -48,6 +49,7 @@ export class Model {
   /** Join the layers: what the filters hide is left out, but for what a search walked over. */
   join() {
     const shown = new Map();
+    this.#shown = shown;
     const walked = new Set(this.layers.get("walk")?.ids ?? []);
     for (const { ids } of this.layers.values()) {
       for (const id of ids) {
@@ -107,7 +109,7 @@ export class Model {
   }
 
   has(id) {
-    return this.nodes.some((node) => node.id === id);
+    return this.#shown.has(id);
   }
 
   /** The types that memories and entities have, all or of one kind. */

@@ -62,7 +62,7 @@ export class Panel {
       this.place,
       this.#top(node.breadcrumb ?? []),
       el("h2", { class: "panel-title" }, shape(node.kind), el("span", {}, node.label)),
-      el("p", { class: "badges" }, el("span", { class: "tagged" }, node.kind), node.type && el("span", { class: "tagged" }, node.type), markBadges(marks)),
+      el("p", { class: "badges" }, el("span", { class: "tagged" }, node.kind), node.type && el("span", { class: "tagged" }, node.type), markBadges(marks), copied(node.id)),
       node.description && el("p", { class: "panel-description" }, node.description),
       this.#aliases(node),
       this.#buttons(node),
@@ -139,7 +139,21 @@ export class Panel {
       link.target = "_blank";
       link.rel = "noopener noreferrer";
     }
-    return body;
+    this.#wikilinks(body, node.links ?? []);
+    return el("div", {}, body, node.cut && el("p", { class: "note" }, "The text goes on: open its file to read all of it."));
+  }
+
+  // `[[links]]` of a memory as the store resolved them; what is loose stays as it is written.
+  #wikilinks(body, links) {
+    const known = new Map(links.filter((link) => link.status === "resolved" && link.id).map((link) => [link.raw, link.id]));
+    if (!known.size) return;
+    const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (texts.nextNode()) if (texts.currentNode.data.includes("[[") && !texts.currentNode.parentElement.closest("code, pre, a")) found.push(texts.currentNode);
+    for (const text of found) {
+      const parts = text.data.split(/(!?\[\[[^[\]]+\]\])/);
+      text.replaceWith(...parts.map((part) => (known.has(part) ? this.#link(known.get(part), labelOfLink(part), kindOf(known.get(part))) : part)));
+    }
   }
 
   #chunks(node) {
@@ -210,7 +224,7 @@ export class Panel {
   #links(node) {
     const loose = (node.links ?? []).filter((link) => link.status && link.status !== "resolved");
     if (!loose.length) return null;
-    return part("links", `Unresolved links (${loose.length})`, true, el("ul", { class: "links" }, loose.map((link) => el("li", {}, el("code", {}, `[[${link.raw ?? link.target}]]`), el("span", { class: "faint" }, link.status)))));
+    return part("links", `Unresolved links (${loose.length})`, true, el("ul", { class: "links" }, loose.map((link) => el("li", {}, el("code", {}, link.raw ?? link.target), el("span", { class: "faint" }, link.status)))));
   }
 
   #versions(node) {
@@ -253,6 +267,21 @@ const TITLES = {
 function edgeName({ kind, predicate, direction }) {
   if (predicate) return direction === "in" ? `← ${words(predicate)}` : `${words(predicate)} →`;
   return TITLES[`${kind} ${direction}`] ?? words(kind);
+}
+
+// `[[name|label]]` is its label, `[[name#heading]]` its name.
+const labelOfLink = (raw) => raw.replace(/^!?\[\[|\]\]$/g, "").replace(/^[^|]*\|/, "").replace(/(.)#.*$/, "$1");
+
+function copied(id) {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(id);
+      toast(`Copied ${id}`);
+    } catch {
+      toast(id, { hint: "The browser lets no page copy: select the id here." });
+    }
+  };
+  return el("button", { type: "button", class: "quiet copy", title: `Copy the id ${id}`, onclick: copy }, "Copy id");
 }
 
 async function openFile(document) {

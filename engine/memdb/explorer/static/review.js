@@ -1,8 +1,9 @@
 // The review queue: what waits for a person, with both sides and one button for each answer.
 
 import { get, send } from "./api.js";
-import { count, el, fill, nothing } from "./dom.js";
+import { count, el, fill, nothing, shape } from "./dom.js";
 import { ask, perform, writing } from "./edit.js";
+import { kindOf, nameOf } from "./model.js";
 
 const LIMIT = 50;
 
@@ -31,8 +32,10 @@ function card(app, item) {
 
 function detail(app, { role, text }) {
   if (role === "quote") return el("blockquote", {}, text);
-  if (role === "source" && /^(document:|[\w.-]+\/[^\s]+$)/.test(text)) {
-    return el("p", { class: "row-note" }, el("button", { type: "button", class: "link", onclick: () => app.choose(text) }, text));
+  const [, id, sure = ""] = /^(.*?)(, \d\.\d+)?$/s.exec(text); // of a stated relation its confidence follows
+  if (role === "source" && /^(document:|[\w.-]+\/[^\s]+$)/.test(id)) {
+    const open = el("button", { type: "button", class: "link", title: id, onclick: () => app.choose(id) }, shape(kindOf(id)), " ", nameOf(id));
+    return el("p", { class: "row-note" }, open, sure);
   }
   return el("p", { class: role === "side" ? "side-name" : "row-note" }, text);
 }

@@ -1,16 +1,18 @@
 // Search first: a question, its answers with what found them, and the walk from seed to answer with its scores.
 
 import { get } from "./api.js";
-import { byId, count, el, fill, nothing, score, shape, words } from "./dom.js";
+import { byId, count, el, fill, note, nothing, score, shape, words } from "./dom.js";
 import { kindOf, nameOf } from "./model.js";
 
 const LIMIT = 8;
+const STARTS = 10;
 const ARM_NAMES = { vector: "meaning", keyword: "words", entity: "names" };
 
 /** The search of the page: asks, shows the results, draws the walks. */
 export class Search {
   #app;
   #asking = null;
+  #again = false; // whether the store changed since it was asked
   answer = null;
   error = null;
   chosen = null;
@@ -31,6 +33,11 @@ export class Search {
   async ask(query, { keep = false } = {}) {
     const asked = query.trim();
     if (!asked) return this.clear();
+    if (keep && this.#asking) {
+      this.#again = true; // an answer that is on its way is not given up: a store that changes all the time would never answer
+      return;
+    }
+    this.#again = false;
     this.#asking?.abort();
     this.#asking = new AbortController();
     const asking = this.#asking;
@@ -51,18 +58,22 @@ export class Search {
     }
     if (asking !== this.#asking) return;
     this.#asking = null;
-    if (!this.answer?.hits.some((hit) => hit.id === this.chosen)) this.chosen = null;
+    const open = keep ? this.chosen : this.#app.panel.id; // of an address with both, the walk to its node is drawn
+    this.chosen = this.answer?.hits.some((hit) => hit.id === open) ? open : null;
     this.#draw(!keep);
-    this.#app.refreshTab("results");
+    await this.#app.refreshTab("results");
+    if (this.#again) await this.ask(asked, { keep: true });
   }
 
   get busy() {
     return this.#asking !== null;
   }
 
+  /** Forget the question. */
   clear() {
     this.#asking?.abort();
     this.#asking = null;
+    this.#again = false;
     this.query = "";
     this.answer = null;
     this.error = null;
@@ -99,7 +110,8 @@ export class Search {
     const walks = hits.map((hit) => hit.path);
     const active = hits.find((hit) => hit.id === this.chosen)?.path ?? null;
     this.#tell(active);
-    this.#app.drawWalks(walks, active, this.answer?.nodes ?? {}, hits, fit);
+    const seeds = new Map(walks.filter((walk) => walk.length).map(([seed]) => [seed.node, armsOf(this.answer, seed.node).map(armSaid).join(" · ")]));
+    this.#app.drawWalks(walks, active, this.answer?.nodes ?? {}, hits, fit, seeds);
   }
 
   // The walk in words, below the canvas: for who cannot see it, and where the canvas is small.
@@ -114,7 +126,7 @@ export class Search {
     if (this.error) return fill(into, nothing(this.error.message, this.error.hint));
     if (!this.answer) return fill(into, this.#welcome());
     const { hits, notes = [], arms = {}, empty_message: empty, empty_because: code } = this.answer;
-    const head = [armLine(arms), notes.map((note) => el("p", { class: "note" }, note))];
+    const head = [armLine(arms), notes.map((one) => note(one))];
     if (!hits.length) {
       return fill(into, head, nothing(empty ?? "Nothing answers this.", EMPTY_HELP[code]));
     }
@@ -129,9 +141,37 @@ export class Search {
   #welcome() {
     const total = this.#app.total();
     if (total === 0) {
-      return nothing("The store is empty.", "Save a first memory: memdb save feedback/my-first-note", "Or add documents: memdb add FOLDER");
+      return nothing("The store is empty.", "Save a first memory: `memdb save feedback/my-first-note`", "Or add documents: `memdb add FOLDER`");
     }
-    return nothing("Ask anything.", "Results come with the way that led to each: which arms found the seed, and every hop of the walk with its score.");
+    return [
+      nothing("Ask anything.", "Results come with the way that led to each: which arms found the seed, and every hop of the walk with its score."),
+      this.#starts(),
+    ];
+  }
+
+  // Before a question: the nodes from which most is reached.
+  #starts() {
+    const kinds = new Set(["memory", "document", "entity"]);
+    const nodes = this.#app.model.nodes.filter((node) => kinds.has(node.kind)).slice(0, STARTS);
+    if (!nodes.length) return null;
+    return [
+      el("h2", {}, "Or begin where most meets"),
+      el("ul", { class: "rows starts", "aria-label": "Most connected" }, nodes.map((node) => this.#start(node))),
+    ];
+  }
+
+  #start(node) {
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", class: "row", data: { id: node.id }, onclick: () => this.#app.choose(node.id) },
+        shape(node.kind),
+        el("span", { class: "row-main" }, el("span", { class: "row-title" }, el("span", {}, node.label), node.type && el("span", { class: "tagged" }, node.type))),
+        el("span", { class: "row-note" }, count(node.degree, "edge")),
+      ),
+    );
   }
 
   #hit(hit, at) {
@@ -152,7 +192,7 @@ export class Search {
           { class: "row-main" },
           el("span", { class: "row-title" }, el("span", {}, hit.name || nameOf(hit.id)), hit.type && el("span", { class: "tagged" }, hit.type)),
           hit.description && el("span", { class: "row-text" }, hit.description),
-          el("span", { class: "row-note" }, hit.citation ? cited(hit.citation) : hit.file ?? ""),
+          el("span", { class: "row-note", title: hit.citation?.text ?? null }, hit.citation ? cited(hit.citation) : hit.file ?? ""),
           el("span", { class: "badges" }, found.map(([arm, one]) => armBadge(arm, one)), pathBadge(hit), markBadges(hit)),
         ),
         el("span", { class: "score", title: "Score, 0 to 1" }, score(hit.score), el("meter", { min: 0, max: 1, value: hit.score, "aria-hidden": "true" })),
@@ -162,21 +202,23 @@ export class Search {
 }
 
 const EMPTY_HELP = {
-  "empty-store": "Save a first memory: memdb save TYPE/NAME",
-  "index-behind": "Bring the index up to date: memdb sync",
+  "empty-store": "Save a first memory: `memdb save TYPE/NAME`",
+  "index-behind": "Bring the index up to date: `memdb sync`",
 };
 
 function cited(citation) {
   if (typeof citation === "string") return citation;
-  const place = [citation.document.replace(/^document:/, ""), ...(citation.heading_path ?? [])].join(" › ");
+  const place = [nameOf(citation.document), ...(citation.heading_path ?? [])].join(" › ");
   if (citation.page) return `${place}, page ${citation.page}`;
-  return citation.start_line ? `${place}, lines ${citation.start_line}–${citation.end_line ?? citation.start_line}` : place;
+  const { start_line: first, end_line: last } = citation;
+  if (!first) return place;
+  return last && last !== first ? `${place}, lines ${first}–${last}` : `${place}, line ${first}`;
 }
 
 function armBadge(arm, found) {
   const share = found.share === null || found.share === undefined ? "" : `, has ${Math.round(found.share * 100)} % of the words`;
   const title = `${arm} arm: rank ${found.rank}, similarity ${found.similarity.toFixed(3)}${share}`;
-  return el("span", { class: `badge arm-${arm}`, title }, `${ARM_NAMES[arm] ?? arm} #${found.rank}`);
+  return el("span", { class: `badge arm-${arm}`, title }, armSaid([arm, found]));
 }
 
 function pathBadge(hit) {
@@ -192,6 +234,7 @@ export function markBadges(marked) {
     marked.conflicts?.length && `in ${count(marked.conflicts.length, "open conflict")}`,
     marked.stale && "stale",
     marked.secret && "holds a secret",
+    marked.suspect?.length && marked.suspect.join(", "),
     marked.missing && "file missing",
   ];
   return said.filter(Boolean).map((text) => el("span", { class: "badge badge-mark" }, text));
@@ -208,13 +251,20 @@ function armLine(arms) {
   const off = Object.entries(arms).filter(([, arm]) => arm.state !== "on" && arm.reason);
   return [
     el("p", { class: "arms", "aria-label": "Arms and their candidates" }, parts),
-    off.map(([arm, { reason }]) => el("p", { class: "note" }, `Without ${ARM_NAMES[arm] ?? arm}: ${reason}`)),
+    off.map(([arm, { reason }]) => note(`Without ${ARM_NAMES[arm] ?? arm}: ${reason}`)),
   ];
 }
 
+// What found a seed: each arm with the rank that it gave.
+function armsOf(answer, id) {
+  const hit = answer.hits.find((one) => one.id === id);
+  return Object.entries(answer.seeds?.find?.((one) => one.id === id)?.arms ?? hit?.arms ?? {});
+}
+
+const armSaid = ([arm, found]) => `${ARM_NAMES[arm] ?? arm} #${found.rank}`;
+
 function walkSteps(app, path, answer) {
-  const seed = answer.hits.find((hit) => hit.id === path[0].node);
-  const seedArms = answer.seeds?.find?.((one) => one.id === path[0].node)?.arms ?? seed?.arms ?? {};
+  const seedArms = armsOf(answer, path[0].node);
   return path.map((hop, at) =>
     el(
       "li",
@@ -227,7 +277,7 @@ function walkSteps(app, path, answer) {
         el("span", {}, answer.nodes?.[hop.node]?.label ?? app.labelOf(hop.node)),
         el("b", {}, score(hop.score)),
       ),
-      at === 0 && el("span", { class: "badges" }, Object.entries(seedArms).map(([arm, found]) => armBadge(arm, found))),
+      at === 0 && el("span", { class: "badges" }, seedArms.map(([arm, found]) => armBadge(arm, found))),
     ),
   );
 }
