@@ -170,14 +170,20 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     assert "memories?id__exact" not in text
 
 
-def test_without_the_extension_an_empty_table_stands_for_each_vec0_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize("vectors_come", ["before", "while it is open"])
+def test_without_the_extension_an_empty_table_stands_for_each_vec0_table(tmp_path: Path, vectors_come: str) -> None:
     file = tmp_path / "vectors.db"
     with closing(apsw.Connection(str(file))) as made:
+        made.execute("create table memory (id text)")
+        reader = sqlite3.connect(file.as_uri() + "?mode=ro", uri=True)
+        if vectors_come != "before":
+            stores.hide_vec_tables(reader)
         made.enable_load_extension(True)
         made.load_extension(sqlite_vec.loadable_path())
         made.execute("create virtual table vec_passage using vec0 (passage_id integer primary key, signature bit[8])")
-    with closing(sqlite3.connect(file.as_uri() + "?mode=ro", uri=True)) as connection:
-        stores.hide_vec_tables(connection)
+    with closing(reader) as connection:
+        if vectors_come == "before":
+            stores.hide_vec_tables(connection)
         assert connection.execute("select count(*) from vec_passage").fetchone() == (0,)
         assert connection.execute("select count(*) from main.vec_passage_chunks").fetchone() == (0,)
 

@@ -276,6 +276,8 @@ def test_the_chunks_of_a_document_have_their_edges(server: Server) -> None:
         ("GET", "runs/7", 404, "not_found"),
         ("GET", "runs/x", 400, "usage"),
         ("GET", "conflicts/abcdef", 404, "not_found"),
+        ("GET", "conflicts/user/ada", 404, "not_found"),
+        ("POST", "conflicts/user/ada/revert", 404, "not_found"),
         ("GET", "documents/nothing/chunks", 404, "not_found"),
         ("GET", "-/static/nothing.js", 404, "not_found"),
         ("GET", "search", 400, "usage"),

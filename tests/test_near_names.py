@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memdb.base.text import name_key
-from memdb.domain import near_names
+from memdb.domain import near_keys
+from memdb.domain.near_keys import Reason
 from memdb.domain.near_letters import slip, slip_keys
-from memdb.domain.near_names import Named, Near, Reason, likelihood, near
+from memdb.domain.near_names import Named, Near, likelihood, near
 from memdb.domain.near_shapes import Shape, acronyms, may_be_one, spellings
 
 
@@ -319,7 +320,7 @@ def test_the_work_grows_with_the_number_of_names(monkeypatch: pytest.MonkeyPatch
         compared.append((a, b))
         return may_be_one(a, b)
 
-    monkeypatch.setattr(near_names, "may_be_one", counting)
+    monkeypatch.setattr(near_keys, "may_be_one", counting)
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghijklmnop", k=8)) for _ in range(40)]
     names = {" ".join(chance.sample(words, 2)).title() for _ in range(1_500)}

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,10 @@ CHANGE_GOAL, HUB_GOAL = 10.0, 40.0
 """Saves of one memory that a decision about an entity, and one about a hub, may take as long as."""
 
 LIST_GOAL, SUGGEST_GOAL = 5.0, 60.0
-"""Recalls that a page of the list, and all suggestions, may take as long as."""
+"""Recalls that a page of the list, and suggestions where all names are compared, may take as long as."""
+
+KEPT_GOAL = 5.0
+"""The same of suggestions, and of the whole review, where no entity changed, or one."""
 
 
 def build(root: Path, entities: int) -> tuple[Store, list[str]]:
@@ -83,7 +87,16 @@ def rows(store: Store, names: list[str], repeat: int) -> Iterator[Row]:
     value, against = medians(lambda: store.entities.list(limit=50), recall, repeat)
     yield figure("entities, the first 50", value, against, "one recall", LIST_GOAL)
     value = seconds(lambda: store.entities.suggest(limit=20))
-    yield figure("suggest, all pairs looked at", value, median(recall, repeat), "one recall", SUGGEST_GOAL)
+    yield figure("suggest, all names compared", value, median(recall, repeat), "one recall", SUGGEST_GOAL)
+    value, against = medians(lambda: store.entities.suggest(limit=20), recall, repeat)
+    yield figure("suggest, nothing changed", value, against, "one recall", KEPT_GOAL)
+    value, against = medians(store.review.list, recall, repeat)
+    yield figure("review, nothing changed", value, against, "one recall", KEPT_GOAL)
+    renamed = []
+    for place in range(repeat):
+        store.entities.rename(names[size // 3 + place], f"Yet another {names[size // 3 + place]}")
+        renamed.append(seconds(lambda: store.entities.suggest(limit=20)))
+    yield figure("suggest, one entity changed", statistics.median(renamed), against, "one recall", KEPT_GOAL)
 
 
 def main() -> None:

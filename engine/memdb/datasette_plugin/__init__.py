@@ -6,11 +6,12 @@ Datasette finds it by its entry point once memdb is installed beside it (extra `
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from typing import Any
 
 from datasette import hookimpl
 
-from memdb.datasette_plugin import cells, describing, exploring, stores
+from memdb.datasette_plugin import cells, describing, exploring, mistakes, stores
 
 
 @hookimpl(trylast=True)  # after Datasette's own, one of whose functions is replaced
@@ -25,7 +26,11 @@ def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) 
 def get_metadata(datasette: Any, key: str | None, database: str | None, table: str | None) -> dict[str, Any]:
     """Titles, explanations, label columns, facets, sort orders, search, and which tables are internal."""
     names = [database] if database else list(datasette.databases)
-    found = {name: describing.database() for name in names if stores.file_of(datasette, name) is not None}
+    found = {
+        name: describing.database() | {"description_html": describing.description(datasette.urls.database(name))}
+        for name in names
+        if stores.file_of(datasette, name) is not None
+    }
     return {"databases": found, "custom_units": describing.UNIT_DEFINITIONS} if found else {}
 
 
@@ -47,6 +52,21 @@ def render_cell(value: Any, column: str, table: str | None, database: str, datas
 def asgi_wrapper(datasette: Any) -> Any:
     """The explorer and its API, before Datasette's own pages."""
     return exploring.explorer_of(datasette).around
+
+
+@hookimpl
+def extra_template_vars(datasette: Any, database: str | None, view_name: str) -> dict[str, Any]:
+    """Keep from the page of a store the note on attached databases: what hides its vec0 tables looks like one."""
+    hidden = view_name == "database" and stores.file_of(datasette, database) is not None
+    return {"attached_databases": []} if hidden else {}
+
+
+@hookimpl(hookwrapper=True)
+def handle_exception(datasette: Any, request: Any, exception: Exception) -> Iterator[None]:
+    """Answer to mistakes of whoever asks without printing what the store holds, in place of Datasette's own answer."""
+    outcome: Any = yield
+    if mistakes.is_mistake(exception) and any(stores.file_of(datasette, name) for name in datasette.databases):
+        outcome.force_result([mistakes.answer(datasette, request, exception)])
 
 
 @hookimpl

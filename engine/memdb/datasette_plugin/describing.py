@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from functools import cache
+from html import escape
 from typing import Any
 
 from memdb.base import resources
 
 TITLE = "memdb: the memory of an agent"
 
-DESCRIPTION_HTML = (
-    "<p>Memories, documents and what they mention, in one SQLite file that follows from the files beside it. Begin"
-    " with the views <em>memories</em>, <em>entities</em>, <em>documents</em>, or with the query <em>recall</em>.</p>"
-)
+
+def description(base: str) -> str:
+    """What a store is and where to begin, as HTML with links below the address of its page."""
+    memories, entities, documents, recall, explorer = (
+        f'<a href="{escape(base)}/{name}">{name}</a>'
+        for name in ("memories", "entities", "documents", "recall", "explorer")
+    )
+    return (
+        "<p>Memories, documents and what they mention, in one SQLite file that follows from the files beside it. Begin"
+        f" with the views {memories}, {entities}, {documents}, the query {recall}, or with the graph: {explorer}.</p>"
+    )
+
 
 SHOWN = {
     "memory": ("One row per memory file; the view memories reads easier.", "name", "type"),
@@ -87,7 +96,7 @@ def database() -> dict[str, Any]:
         tables[name] |= sorting
     for name, units in UNITS.items():
         tables[name]["units"] = units
-    return {"title": TITLE, "description_html": DESCRIPTION_HTML, "tables": tables}
+    return {"title": TITLE, "tables": tables}
 
 
 def _table_names() -> list[str]:

@@ -1,4 +1,7 @@
-"""The server of `memdb ui`: Datasette with the explorer on a port of this machine, which a file of the store names."""
+"""The server of `memdb ui`: Datasette with the explorer on a port of this machine, which a file of the store names.
+
+It speaks the Model Context Protocol at `/mcp` too.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from datasette.utils import tilde_encode
 from memdb.base import warm
 from memdb.base.place import Place
 from memdb.datasette_plugin import exploring
+from memdb.datasette_plugin.mcp_mount import with_mcp
 from memdb.errors import Busy, NotWritable, UsageError
 from memdb.serving.http_guard import Guard, local_hosts
 
@@ -129,7 +133,8 @@ class UiServer:
         self._explorer.token, self._explorer.opener = secrets.token_urlsafe(32), open_file
         at = int(self._socket.getsockname()[1])
         # Datasette's own pages too are for this machine alone.
-        app: Any = Guard(datasette.app(), hosts=local_hosts(at), token=None)
+        with_agents = with_mcp(datasette.app(), lambda: self._explorer.served(place).store, local_hosts(at))
+        app: Any = Guard(with_agents, hosts=local_hosts(at), token=None)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
         self._server = uvicorn.Server(config)
         route = tilde_encode(place.database.stem)

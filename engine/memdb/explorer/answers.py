@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from memdb.base import secrets
 from memdb.errors import MemdbError
 
 Message = MutableMapping[str, Any]
@@ -60,6 +61,7 @@ def status_of(error: MemdbError) -> int:
 
 def error_shape(error: MemdbError) -> dict[str, Any]:
     """The one JSON shape of an error."""
+    secrets.redact_error(error)
     return {
         "ok": False,
         "error": error.message,

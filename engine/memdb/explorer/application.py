@@ -18,6 +18,7 @@ from memdb.base.place import Place
 from memdb.errors import MemdbError, UsageError
 from memdb.explorer import answers, openapi, pages, parameters, routes, watching
 from memdb.explorer.answers import HttpError, Receive, Scope, Send
+from memdb.explorer.freshness import Freshness
 from memdb.explorer.long_work import LongWork
 from memdb.explorer.routes import Match, Route
 from memdb.serving.http_guard import foreign, local_hosts
@@ -41,12 +42,14 @@ class Served:
 
     def __init__(self, place: Place) -> None:
         self.store = Store(place)
-        self.watcher = watching.Watcher(self.store)
+        self.freshness = Freshness(self.store)
+        self.watcher = watching.Watcher(self.store, self.freshness)
         self.work = LongWork(self.store)
 
     def close(self) -> None:
         """Stop watching and close the store."""
         self.watcher.close()
+        self.freshness.close()
         self.store.close()
 
 
@@ -156,12 +159,15 @@ class Explorer:
             return
         value = await asyncio.to_thread(self._called, request.place, route, given)
         if route.pattern == "status":
-            value["writes"] = self.token is not None
+            freshness = self.served(request.place).freshness
+            value |= {"writes": self.token is not None, "followed": freshness.is_fresh(), "files": freshness.said}
         await request.send_json(value)
 
     def _called(self, place: Place, route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
         assert route.handler is not None
-        return {"ok": True} | route.handler(self.served(place).store, given)
+        served = self.served(place)
+        served.freshness.use()
+        return {"ok": True} | route.handler(served.store, given)
 
     def _check_token(self, request: Request) -> None:
         if self.token is None:

@@ -21,7 +21,13 @@ ERROR = {
     },
 }
 
-CONTENT = {"json": "application/json", "events": "text/event-stream", "page": "text/html"}
+GOOD = {"type": "object", "required": ["ok"], "properties": {"ok": {"const": True}}}
+
+ITSELF = {"type": "object", "required": ["openapi", "info", "paths"]}
+
+EVENTS = "server-sent events: `progress` (stage, done, total), then `done` or `error`; `change` (version)"
+
+CONTENT = {"json": "application/json", "page": "text/html"}
 
 
 def document(database: str) -> dict[str, Any]:
@@ -50,9 +56,13 @@ ABOUT = (
 
 def _operation(route: Route) -> dict[str, Any]:
     content = CONTENT.get(route.answers)
-    schema = {"type": "object"} if route.answers == "json" else {"type": "string"}
     good: dict[str, Any] = {"description": "the answer"}
-    if content is not None:
+    if route.answers == "events":
+        # What each event has is no part of OpenAPI 3.1.
+        good = {"description": EVENTS, "content": {"text/event-stream": {}}}
+    elif content is not None:
+        shown = ITSELF if route.special == "openapi" else GOOD
+        schema = shown if route.answers == "json" else {"type": "string"}
         good["content"] = {content: {"schema": schema}}
     bad = {
         "description": "an error",

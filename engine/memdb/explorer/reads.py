@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memdb.base.text import expose_hidden
+from memdb.domain import injection
 from memdb.errors import NotFound
 from memdb.explorer.rendering import CHARACTERS, html
 from memdb.services.answers import Citation
@@ -283,6 +284,7 @@ def _memory(store: Store, key: str) -> Answer:
             "supersedes": shown.supersedes,
             "contradicts": shown.contradicts,
             "embedded": shown.embedded,
+            "suspect": shown.suspect,
         },
     }
 
@@ -292,11 +294,11 @@ def _passage(store: Store, key: str) -> Answer:
     at = next(place for place, chunk in enumerate(around) if chunk.id == key)
     chunk = around[at]
     place = chunk.citation
-    document = store.graph.document(place.document)
+    document = store.graph.document_head(place.document)
     return _text(chunk.text) | {
         "document": place.document,
         "citation": _citation(place),
-        "file": document.places[0] if document.places else None,
+        "file": document.place,
         "breadcrumb": [
             {"id": place.document, "label": expose_hidden(document.title)},
             *({"id": None, "label": expose_hidden(heading)} for heading in place.heading_path),
@@ -304,7 +306,11 @@ def _passage(store: Store, key: str) -> Answer:
         ],
         "previous": around[at - 1].id if at else None,
         "next": around[at + 1].id if at + 1 < len(around) else None,
-        "marks": {"embedded": chunk.embedded, "stale": document.state == "missing"},
+        "marks": {
+            "embedded": chunk.embedded,
+            "stale": document.state == "missing",
+            "suspect": injection.marks(chunk.text),
+        },
     }
 
 

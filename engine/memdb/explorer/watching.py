@@ -8,9 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import apsw
-
-from memdb.errors import MemdbError
+from memdb.explorer.freshness import Freshness
 from memdb.services.noticing import Eye
 from memdb.store import Store
 
@@ -19,10 +17,10 @@ LOOK = 0.5
 
 
 class Watcher:
-    """Counts the changes of one store while anyone listens, in a thread; another thread follows the files then."""
+    """Counts the changes of one store while anyone listens, in a thread; the files are followed then."""
 
-    def __init__(self, store: Store, *, follow: bool = True, look: float = LOOK) -> None:
-        self._store, self._follow, self._look = store, follow, look
+    def __init__(self, store: Store, freshness: Freshness | None = None, *, look: float = LOOK) -> None:
+        self._store, self._freshness, self._look = store, freshness, look
         self._guard = threading.Lock()
         self._listeners: dict[int, Callable[[int], Any]] = {}
         self._ended: threading.Event | None = None
@@ -37,29 +35,29 @@ class Watcher:
             if self._ended is None:
                 self._ended = threading.Event()
                 threading.Thread(target=self._run, args=(self._ended,), daemon=True, name="memdb-changes").start()
-                if self._follow:
-                    threading.Thread(target=self._files, args=(self._ended,), daemon=True, name="memdb-follow").start()
+                if self._freshness is not None:
+                    self._freshness.hold()
             return self._next
 
     def leave(self, number: int) -> None:
         """Stop telling a listener; without any nothing is watched."""
         with self._guard:
             self._listeners.pop(number, None)
-            if not self._listeners and self._ended is not None:
-                self._ended.set()
-                self._ended = None
+            if not self._listeners:
+                self._end()
 
     def close(self) -> None:
         """Stop watching."""
         with self._guard:
             self._listeners.clear()
-            if self._ended is not None:
-                self._ended.set()
-                self._ended = None
+            self._end()
 
-    def _files(self, ended: threading.Event) -> None:
-        with suppress(MemdbError, apsw.Error, OSError):
-            self._store.follow(lambda _event: None, ended=ended)
+    def _end(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
+            self._ended = None
+            if self._freshness is not None:
+                self._freshness.release()
 
     def _run(self, ended: threading.Event) -> None:
         eye = Eye(self._store.place.database)

@@ -80,7 +80,7 @@ def change_schema(store: Store, given: Given) -> Answer:
         "enable": lambda: store.schema.enable(kind, name),
         "delete": lambda: store.schema.delete(kind, name),
     }
-    return {"entry": asdict(actions[given["action"]]())}
+    return {"entry": asdict(actions[given["action"]]())} | _latest(store, given)
 
 
 def approve(store: Store, given: Given) -> Answer:

@@ -358,6 +358,15 @@ class DocumentShown:
     entities: tuple[tuple[str, str, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """A document's title, its state (seen, missing), and the first of the paths where it lies."""
+
+    title: str
+    state: str
+    place: str | None
+
+
 def document(context: Context, key: str) -> DocumentShown:
     """One document by its exact id. Raises NotFound."""
     database = context.database
@@ -370,6 +379,17 @@ def document(context: Context, key: str) -> DocumentShown:
         key, title, kind, state, chunks, tuple(json.loads(places)), tuple(json.loads(notes)), link, tuple(mentioned)
     )
 
+
+def document_head(context: Context, key: str) -> DocumentHead:
+    """What a passage of it shows of a document: nothing that depends on how many others it has. Raises NotFound."""
+    rows = context.database.rows(DOCUMENT_HEAD, (key,))
+    if not rows:
+        raise NotFound(f"There is no document {expose_hidden(key)!r}.", hint="`memdb documents` lists them.")
+    return DocumentHead(*rows[0])
+
+
+DOCUMENT_HEAD = """select node.label, state, (select min(path) from place where document_id = document.id)
+from node join document on document.id = node.id where node.key = ?"""
 
 DOCUMENT = """select document.id, node.label, format, state,
     (select count(*) from chunk where document_id = document.id),

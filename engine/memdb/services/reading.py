@@ -68,6 +68,7 @@ class Shown:
     problems: tuple[str, ...]
     versions: int
     embedded: bool
+    suspect: tuple[str, ...] = ()  # instruction-like, hidden-characters, prompt-like: what its text does
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ left join node as target_node on target_node.id = link.target_id"""
 def links(context: Context, *, key: str | None = None, statuses: Sequence[str] = ()) -> list[Written]:
     """Links as written: all, those of one memory, or those of some statuses."""
     rows = context.database.rows(
-        f"{LINKS} where (:key is null or source_node.key = :key)"
+        # For one memory by its index: a condition that may be left out has all links looked at.
+        f"{LINKS} where {'true' if key is None else 'link.memory_id = (select id from node where key = :key)'}"
         " and (:statuses is null or status in (select value from json_each(:statuses)))"
         " order by source_node.key, line, link.kind, raw",
         {"key": key, "statuses": json.dumps(list(statuses)) if statuses else None},
@@ -224,7 +226,14 @@ def show(context: Context, written: str) -> Shown:
         ),
         versions=len(history(context, key)),
         embedded=bool(row[10]),
+        suspect=_suspect(f"{key}\n{row[2]}\n{row[3]}\n\n{row[8]}"),
     )
+
+
+def _suspect(text: str) -> tuple[str, ...]:
+    from memdb.domain import injection  # noqa: PLC0415 (its patterns take a moment, and other looks do not need them)
+
+    return injection.marks(text)
 
 
 def history(context: Context, key: str) -> list[PastText]:

@@ -16,9 +16,10 @@ from itertools import islice
 from operator import mul
 
 from memdb.base.storage import Database
-from memdb.domain.near_names import WORTH_ASKING, Named, Near, Reason, likelihood, near
+from memdb.domain.near_keys import Meeting, Reason
+from memdb.domain.near_names import WORTH_ASKING, Named, Near, judged, likelihood
 from memdb.errors import UsageError
-from memdb.services import entity_reading
+from memdb.services import entity_reading, suggestions_kept
 from memdb.services.context import Context
 from memdb.services.entity_reading import EntityListed
 from memdb.services.entity_vectors import name_floor
@@ -72,8 +73,10 @@ def suggest(context: Context, *, limit: int | None = MOST_SUGGESTED) -> list[Sug
     if limit is not None and limit < 1:
         raise UsageError(f"A limit of {limit} shows nothing.", hint="Give 1 or more.")
     database = context.database
-    named = _named(database)
-    pairs = near(named.values(), _aliases(database), floor=CANDIDATE)
+    meetings = suggestions_kept.meetings(database)
+    known = list(_aliases(database))
+    named = _named(database, meetings, known)
+    pairs = judged(named, meetings, known, floor=CANDIDATE)
     left_out = _settled(database) | _related(database, pairs)
     pairs = [pair for pair in pairs if (pair.a, pair.b) not in left_out]
     pairs = _with_texts(database, named, pairs)
@@ -109,20 +112,24 @@ def _suggestion(pair: Near, usage: dict[str, EntityListed]) -> Suggestion:
     return Suggestion(source, into, tuple(dict.fromkeys(reason.words for reason in pair.reasons)), pair.score)
 
 
-def _named(database: Database) -> dict[str, Named]:
-    """All entities by their keys; the uses of their spellings count their mentions without a look at the edges."""
-    aliases: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for key, name_key, name in database.rows(
-        "select entity_key, name_key, name from entity_alias order by entity_key, name_key"
-    ):
-        aliases[key].append((name_key, name))
-    uses = dict(database.rows("select name_key, sum(uses) from spelling group by name_key"))
-    named = {}
-    for key, name, type_ in database.rows("select name_key, name, type from entity"):
-        others = aliases.get(key, [])
-        mentions = sum(uses.get(one, 0) for one in {key, *(name_key for name_key, _ in others)})
-        named[key] = Named(key, (name, *(other for _, other in others)), type_, mentions)
-    return named
+def _named(
+    database: Database, meetings: Iterable[Meeting], known: Iterable[tuple[str, str, Reason]]
+) -> dict[str, Named]:
+    """The entities of some pairs by their keys; the uses of their spellings count their mentions without the edges."""
+    wanted = {key for a, b, *_ in (*meetings, *known) for key in (a, b)}
+    given = (json.dumps(sorted(wanted), ensure_ascii=False),)
+    rows = database.rows(
+        "select name_key, name, entity.type from json_each(?) cross join entity on name_key = value", given
+    )
+    mentions = dict(
+        database.rows(
+            "with called as materialized (select value as entity_key, value as name_key from json_each(?1)"
+            " union select entity_key, name_key from json_each(?1) cross join entity_alias on entity_key = value)"
+            " select entity_key, sum(uses) from called cross join spelling using (name_key) group by entity_key",
+            given,
+        )
+    )
+    return {key: Named(key, (name,), type_, mentions.get(key, 0)) for key, name, type_ in rows}
 
 
 def _aliases(database: Database) -> Iterator[tuple[str, str, Reason]]:
