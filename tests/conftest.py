@@ -12,7 +12,15 @@ from memdb.store import Store
 
 VAULTS = Path(__file__).parent / "vaults"
 
-OWN_SETTINGS = ("MEMDB_ROOT", "MEMDB_DB", "MEMDB_MODEL", "MEMDB_EMBEDDER", "MEMDB_AUTO_INDEX", "MEMDB_USER")
+OWN_SETTINGS = (
+    "MEMDB_STORE",
+    "MEMDB_ROOT",
+    "MEMDB_DB",
+    "MEMDB_MODEL",
+    "MEMDB_EMBEDDER",
+    "MEMDB_AUTO_INDEX",
+    "MEMDB_USER",
+)
 LLM_SETTINGS = (
     "MEMDB_LLM",
     "MEMDB_LLM_MODEL",

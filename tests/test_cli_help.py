@@ -15,10 +15,12 @@ from memdb_cli.options import EXIT_CODES
 from tests.cli_support import make, memdb
 
 MODEL_COMMANDS = ("list", "use", "pull", "path")
+STORE_COMMANDS = ("list", "add", "remove", "rename", "path")
 ENTITY_COMMANDS = (
     "list", "show", "suggest", "rename", "retype", "merge", "unmerge", "delete", "restore", "distinct"
 )  # fmt: skip
 HELPS = [(name,) for name in COMMANDS] + [("model", name) for name in MODEL_COMMANDS]
+HELPS += [("stores", name) for name in STORE_COMMANDS]
 HELPS += [("hook", name) for name in ("run", "install", "remove", "status")]
 HELPS += [("entities", name) for name in ENTITY_COMMANDS]
 
@@ -46,8 +48,9 @@ def test_every_command_takes_json_and_all_but_a_few_the_place(words: tuple[str, 
         return  # a group: its commands take them
     shown = memdb(*words, "--help").out
     assert "--json" in shown
-    placeless = {("demo",), ("model", "pull")}
+    placeless = {("demo",), ("model", "pull"), ("stores",), *(("stores", name) for name in STORE_COMMANDS)}
     assert ("--root" in shown and "--db" in shown) is (words not in placeless)
+    assert ("--store" in shown.partition("Examples:")[0]) is ("--root" in shown or words == ("stores",))
 
 
 def test_the_root_help_lists_every_exit_code_of_an_error() -> None:

@@ -70,7 +70,12 @@ def test_recall_json_has_the_fixed_shape(root: Path) -> None:
     assert set(answer) >= {"query", "hits", "arms", "empty_because", "empty_message", "notes"}
     assert (answer["query"], answer["empty_because"], answer["empty_message"]) == ("tables for comparisons", None, None)
     assert set(answer["arms"]) == {"vector", "keyword", "entity"}
-    assert answer["arms"]["vector"] == {"state": "off", "candidates": 0, "reason": "Embeddings are switched off."}
+    assert answer["arms"]["vector"] == {
+        "state": "off",
+        "candidates": 0,
+        "reason": "Embeddings are switched off.",
+        "model": None,
+    }
     hit = answer["hits"][0]
     assert set(hit) >= {
         "id", "kind", "score", "name", "description", "file", "type", "path", "arms", "fused", "superseded_by",

@@ -21,7 +21,6 @@ from memdb.base import files, settings, warm
 from memdb.base.place import Place
 from memdb.errors import Busy
 from memdb.services import wire
-from memdb.serving import hook
 from memdb.serving.server import Server
 from memdb.store import Store
 from tests.cli_support import make, memdb, process, write
@@ -140,8 +139,7 @@ def test_a_hook_finds_what_changed_while_the_files_are_followed(place: Place) ->
         write(place.root, user__kettle="The kettle is red.\n")
 
         def block() -> str:
-            question = hook.Question("kettle", None, None, None)._asdict()
-            return str(ask(place, {"do": "hook", "question": question, "budget": 4000})["block"])
+            return str(ask(place, {"do": "hook", "data": '{"prompt": "kettle"}', "budget": 4000})["text"])
 
         until(lambda: "[user/kettle]" in block())
 
@@ -150,7 +148,7 @@ def test_while_the_model_loads_a_hook_is_answered_without_it(place: Place) -> No
     with served(place) as server:
         server._ready.clear()
         with pytest.raises(warm.NoAnswer, match="being loaded"):
-            ask(place, {"do": "hook", "question": hook.Question("x", None, None, None)._asdict(), "budget": 4000})
+            ask(place, {"do": "hook", "data": '{"prompt": "x"}', "budget": 4000})
 
 
 def test_other_settings_are_taken_up(place: Place) -> None:
@@ -202,7 +200,7 @@ def test_nonsense_ends_its_connection_and_nothing_else(place: Place, said: bytes
         {},
         {"do": "dance"},
         {"do": "recall"},
-        {"do": "hook", "question": {"x": 1}, "budget": 1},
+        {"do": "hook", "budget": 1},
         recall_request("x", limit=0),
         {"do": "recall", "query": "x", "filters": {"no": 1}, "options": {}},
     ],
@@ -324,8 +322,7 @@ def test_it_ends_when_nothing_is_asked(place: Place) -> None:
 def test_it_stays_while_a_writer_is_at_work(place: Place) -> None:
     write(place.root, user__kettle="The kettle is red.\n")
     with served(place), files.writer(place):
-        question = hook.Question("tables", None, None, None)._asdict()
-        block = ask(place, {"do": "hook", "question": question, "budget": 4000})["block"]
+        block = ask(place, {"do": "hook", "data": '{"prompt": "tables"}', "budget": None})["text"]
         assert "[feedback/prefers-tables]" in block
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import memdb_cli
 from memdb.errors import NotFound, Refused, StoreUnreadable
 from memdb_cli import json_edit
 from memdb_cli.json_edit import Node
@@ -98,8 +99,11 @@ def agent(name: str) -> Agent:
 
 
 def command(root: Path | None, database: Path | None, serve: bool) -> str:
-    """The command line of the hook, with this Python by its full path: an agent may have another search path."""
-    words = [sys.executable, "-m", "memdb_cli", "hook", "run"]
+    """The command line of the hook, with this Python by its full path: an agent may have another search path.
+
+    It runs the file where memdb begins, without looking for other packages (`-S`), which halves the time.
+    """
+    words = [sys.executable, "-S", str(Path(memdb_cli.__file__).with_name("start.py")), "hook", "run"]
     if root is not None:
         words += ["--root", str(root)]
     if database is not None:

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from memdb.errors import UsageError
-from memdb_cli.options import AsJson, Database, Root, exit_code_list, notes
+from memdb_cli.options import AsJson, Database, Root, Store, exit_code_list, notes, with_store
 
 
 class Entry(NamedTuple):
@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "save": Entry("write", "Make a memory, or change one."),
         "edit": Entry("write", "Edit a memory in $VISUAL or $EDITOR, or by options."),
         "restore": Entry("write", "Bring an earlier text of a memory back."),
-        "forget": Entry("write", "Delete a memory for good."),
+        "forget": Entry("write", "Delete a memory or document for good."),
     },
     "Documents": {
         "add": Entry("documents", "Mirror files and folders: their text is recalled, with citations."),
@@ -58,13 +58,14 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "conflicts": Entry("conflicts", "List, show or settle what contradicts what."),
         "log": Entry("log", "List what people decided, the newest first: of entities, the vocabulary and conflicts."),
         "undo": Entry("log", "Take a decision back."),
+        "confirm": Entry("log", "Say that a decision holds: one that is held takes effect."),
         "review": Entry(
             "review", "Go through all that waits for you: conflicts, suggested merges, proposals, problems."
         ),
     },
     "Agents": {
         "hook": Entry("hook", "Give an agent what belongs to each of its prompts."),
-        "mcp": Entry("serve", "Serve the store to an agent by the Model Context Protocol."),
+        "mcp": Entry("serve", "Serve the store, or several, to an agent by the Model Context Protocol."),
         "serve": Entry("serve", "Keep a store open and warm, so that hooks and recalls are answered at once."),
         "ui": Entry("ui", "See and edit the store in the browser."),
         "watch": Entry("serve", "Follow the files: what changes is indexed a moment later."),
@@ -83,11 +84,12 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "rebuild": Entry("folder", "Build the database anew from the files and the journal."),
         "reembed": Entry("folder", "Embed what waits under the store's model."),
         "model": Entry("model", "List, use, fetch and find embedding models."),
+        "stores": Entry("stores", "List the stores that have a name, or change their names."),
     },
 }
 """Every command, under the heading that it has in the help."""
 
-GROUPS = ("model", "runs", "entities", "schema", "proposals", "conflicts", "review", "hook")
+GROUPS = ("model", "runs", "entities", "schema", "proposals", "conflicts", "review", "hook", "stores")
 """Commands with commands of their own, each the whole of its module."""
 
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
@@ -111,6 +113,7 @@ class Program(TyperGroup):
         if entry is None:
             return None
         group = _group(entry.module)
+        with_store(group, next(parameter for parameter in self.params if parameter.name == "store"))
         return group if cmd_name in GROUPS else group.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -172,6 +175,8 @@ def _version(asked: bool) -> None:
 )
 def program(
     context: typer.Context,
+    *,
+    store: Store = None,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -181,7 +186,7 @@ def program(
 ) -> None:
     """The long-term memory of an AI agent: a folder of Markdown files, recalled offline with reasons.
 
-    --root, --db and --json may stand before or after the command.
+    --store, --root, --db and --json may stand before or after the command.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -21,11 +21,14 @@ def in_words(decision: Decision, others: Mapping[str, Decision] | None = None) -
 
     What an undo took back is said too, where it is among the `others`, by their ids.
     """
+    from memdb.domain.curation import id_of
+
     detail, action = decision.detail, decision.action
     if action in ("undo", "confirm"):
         ids = undone_by(decision)
         known = "; ".join(in_words((others or {})[one], others) for one in ids if one in (others or {}))
-        return f"{_PAST[action]} {', '.join(ids)}" + (f": {known}" if known else "")
+        for_it = f", for {id_of(detail['holds'])} to take effect" if "holds" in detail else ""
+        return f"{_PAST[action]} {', '.join(ids)}" + (f": {known}" if known else "") + for_it
     if action == "distinct":
         return f"told apart {' and '.join(detail['pair'])}"
     if action not in SENTENCES or "entity" not in detail:
@@ -80,7 +83,8 @@ def remarks(decision: Decision) -> list[str]:
     """What a person has to know of a decision: why it is held, that it waits, which others contradict it."""
     found = []
     if decision.state == "held":
-        found.append(f"it takes no effect now: {decision.reason}")
+        way = "" if decision.action in ("undo", "confirm") else f"; `memdb confirm {decision.id}` has it take effect"
+        found.append(f"it takes no effect now: {decision.reason}{way}")
     elif decision.state == "standing" and decision.waiting:
         found.append("no text mentions what it is about; it takes effect once one does")
     if decision.contradicts:

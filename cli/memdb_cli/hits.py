@@ -48,12 +48,14 @@ def rows(hits: Sequence[Hit], width: int | None, explain: bool) -> list[list[Par
     founds = max(screen.width(found(hit)) for hit in hits)
     ranks = len(str(len(hits)))
     indent = " " * (ranks + 2)
-    taken = ranks + 2 + ids + 2 + 5 + 2 + founds + 2
+    stores = max(screen.width(screen.cell(hit.store or "")) for hit in hits)
+    taken = ranks + 2 + (stores + 2 if stores else 0) + ids + 2 + 5 + 2 + founds + 2
     beside = width is None or width - taken >= LEAST_DESCRIPTION
     result: list[list[Part]] = []
     for rank, hit in enumerate(hits, start=1):
         line: list[Part] = [
             (f"{rank:>{ranks}}  ", "bold"),
+            (screen.pad(screen.cell(hit.store or ""), stores) + "  " if stores else "", "magenta"),
             (screen.pad(screen.cell(hit.id), ids), "cyan"),
             (f"  {hit.score:.3f}  ", "bold"),
             (screen.pad(found(hit), founds) if beside else found(hit), "dim"),
@@ -121,6 +123,8 @@ def marks(hit: Hit) -> list[str]:
     if hit.stale:
         gone = hit.citation is not None
         said.append("stale: the document's file is gone" if gone else "stale: no longer valid by its valid_to")
+    if hit.suspect:
+        said.append(f"{', '.join(hit.suspect)}: read it before an agent does")
     return said
 
 

@@ -1,10 +1,12 @@
 """`memdb hook run`: one prompt of an agent, answered within its time or not at all. It never fails the agent.
 
-It parses its few options itself and imports the engine only where no warm process answers: an agent waits for it.
+It parses its few options itself and imports the engine only where no warm process answers: an agent waits for it. The
+first try is in `prompt`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -16,18 +18,14 @@ from typing import TYPE_CHECKING
 from memdb.base import warm
 from memdb.base.place import Place, at
 from memdb.serving import hook
+from memdb.serving.light import LONGEST, WARM_SHARE, number, option
+from memdb_cli.prompt import debug
 
 if TYPE_CHECKING:
     from memdb.serving.hook import Question
 
-WARM_SHARE = 0.6
-"""Of the time that is left, how much the warm process gets before the store is opened here."""
-
 MODEL_SECONDS = 8.0
 """With so much time left the model is loaded here: a cold start takes two to six seconds."""
-
-LONGEST = 300.0
-"""Seconds that a setting may give a hook."""
 
 
 class Options:
@@ -35,35 +33,19 @@ class Options:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.serve = "--serve" in words
-        self.root = _value(words, "--root")
-        self.database = _value(words, "--db")
-        self.seconds = _number(_value(words, "--seconds"), 0.0, LONGEST)
-        self.bytes = _number(_value(words, "--bytes"), 0.0, 1e9)
-
-
-def _value(words: Sequence[str], name: str) -> str | None:
-    for index, word in enumerate(words):
-        if word == name and index + 1 < len(words):
-            return words[index + 1]
-        if word.startswith(f"{name}="):
-            return word.partition("=")[2]
-    return None
-
-
-def _number(written: str | None, low: float, high: float) -> float | None:
-    try:
-        number = float(written) if written is not None else None
-    except ValueError:
-        return None
-    return number if number is not None and low < number <= high else None
+        self.root = option(words, "--root")
+        self.store = option(words, "--store")
+        self.database = option(words, "--db")
+        self.seconds = number(option(words, "--seconds"), 0.0, LONGEST)
+        self.bytes = number(option(words, "--bytes"), 0.0, 1e9)
 
 
 class Run:
     """One run: a thread does the work, so that it can be left where it is when the time is over."""
 
-    def __init__(self, options: Options, data: bytes | None = None) -> None:
+    def __init__(self, options: Options, data: bytes | None = None, started: float | None = None) -> None:
         self.options = options
-        self.started = time.monotonic()
+        self.started = time.monotonic() if started is None else started
         self.seconds = options.seconds or hook.SECONDS
         self.text = ""
         self.serve_from: Place | None = None
@@ -86,7 +68,7 @@ class Run:
         try:
             self.text = self._answer()
         except Exception as error:  # noqa: BLE001 (whatever is wrong here, the agent goes on without it)
-            _debug(error)
+            debug(error)
         self._done.set()
 
     def _answer(self) -> str:
@@ -98,16 +80,15 @@ class Run:
         if place is None:
             return ""
         if self.options.seconds is None:
-            self.seconds = _number(hook.setting(place.config, "hook_seconds"), 0.0, LONGEST) or hook.SECONDS
-        budget = int(self.options.bytes or _number(hook.setting(place.config, "hook_bytes"), 0.0, 1e9) or hook.BYTES)
-        request = {"do": "hook", "question": question._asdict(), "budget": budget}
+            self.seconds = number(hook.setting(str(place.config), "hook_seconds"), 0.0, LONGEST) or hook.SECONDS
+        budget = int(self.options.bytes or hook.budget(place))
+        request = {"do": "hook", "data": data.decode("utf-8-sig", "replace"), "budget": budget}
         try:
-            block = str(warm.ask(place, request, seconds=self.left * WARM_SHARE)["block"])
+            return str(warm.ask(place, request, seconds=self.left * WARM_SHARE)["text"])
         except warm.NoAnswer as error:
-            _debug(error)
+            debug(error)
             self.serve_from = place
-            block = self._here(place, question, budget)
-        return hook.printed(question, block)
+            return hook.printed(question, self._here(place, question, budget))
 
     def _here(self, place: Place, question: Question, budget: int) -> str:
         from memdb.store import Store
@@ -118,13 +99,19 @@ class Run:
             return hook.answer(store, question, budget=budget)
 
     def _place(self, question: Question) -> Place | None:
+        name = self.options.store or (None if self.options.root else os.environ.get("MEMDB_STORE"))
+        if name:
+            from memdb.base import named
+
+            place = named.place(name, self.options.database)
+            return place if place.config.is_file() else None
         root = Path(self.options.root) if self.options.root else hook.store_of(question.folder)
         return at(root, self.options.database) if root is not None else None
 
 
-def run(words: Sequence[str], data: bytes | None = None) -> int:
-    """Answer one prompt; `data` replaces standard input. Always returns 0."""
-    one = Run(Options(words), data)
+def run(words: Sequence[str], data: bytes | None = None, started: float | None = None) -> int:
+    """Answer one prompt; `data` replaces standard input, and the time counts from `started`. Always returns 0."""
+    one = Run(Options(words), data, started)
     try:
         text = one.wait()
         if text:
@@ -134,7 +121,7 @@ def run(words: Sequence[str], data: bytes | None = None) -> int:
         if one.options.serve and one.serve_from is not None:
             _serve(one.serve_from)
     except Exception as error:  # noqa: BLE001 (an agent that went away, a closed pipe: nobody is left to tell)
-        _debug(error)
+        debug(error)
     return 0
 
 
@@ -144,10 +131,3 @@ def _serve(place: Place) -> None:
 
     where = ["--root", str(place.root), "--db", str(place.database)]
     background.spawn([sys.executable, "-m", "memdb_cli", "serve", "--quiet", *where])
-
-
-def _debug(error: Exception) -> None:
-    import os
-
-    if os.environ.get("MEMDB_DEBUG"):
-        print(f"memdb hook: {type(error).__name__}: {error}", file=sys.stderr)

@@ -105,6 +105,9 @@ def _usage_error(error: Exception) -> UsageError:
 
 
 def _report(error: MemdbError, as_json: bool) -> int:
+    from memdb.base.secrets import redact_error
+
+    redact_error(error)
     if as_json:
         screen.as_json({"error": error.as_dict()})
     else:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from memdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from memdb.base.place import Place
 
 EXIT_CODES = {
     0: "done",
@@ -53,6 +58,15 @@ def list_by_default(commands: typer.Typer, listing: Callable[..., None], *, help
     commands.callback(invoke_without_command=True, help=help, epilog=epilog)(group)
 
 
+def with_store(command: Any, option: Any) -> None:
+    """Let a command, and the commands of a group, take --store wherever it takes --root; some have one of their own."""
+    names = [parameter.name for parameter in command.params]
+    if "root" in names and not any("--store" in parameter.opts for parameter in command.params):
+        command.params.insert(names.index("root"), option)
+    for below in getattr(command, "commands", {}).values():
+        with_store(below, option)
+
+
 def _or_before(context: typer.Context, name: str, value: object) -> object:
     """The option as given after the command, else as given before it or before its group."""
     outer = context.parent
@@ -61,17 +75,87 @@ def _or_before(context: typer.Context, name: str, value: object) -> object:
     return value
 
 
+_STORE = "memdb.store"
+"""Under which the store that --store names is kept, once it was read, for all commands of one command line."""
+
+
+def _store(context: typer.Context, value: str | None) -> None:
+    if value:
+        context.meta[_STORE] = value
+
+
+def _stores(context: typer.Context, value: list[str] | None) -> object:
+    # One is the store of the command, as everywhere; several are the command's own business.
+    context.meta[_STORE] = value[0] if value and len(value) == 1 else None if value else context.meta.get(_STORE)
+    return value
+
+
+def several(stores: list[str] | None, all_stores: bool, root: Path | None, database: Path | None) -> bool:
+    """Whether a command line asks for several stores. Raises UsageError where it names one in another way too."""
+    if not all_stores and len(stores or ()) < 2:
+        return False
+    if all_stores and stores:
+        raise UsageError("--all-stores and --store exclude one another.", hint="Leave one of them out.")
+    if root is not None or database is not None:
+        raise UsageError("--root and --db name one store.", hint="`memdb stores` says where the named ones are.")
+    return True
+
+
+def _chosen(context: typer.Context) -> Place | None:
+    """The place of the store that --store names. Raises NotFound."""
+    from memdb.base import named
+    from memdb.base.place import Place
+
+    written = context.meta.get(_STORE)
+    if written is not None and not isinstance(written, Place) and not context.resilient_parsing:
+        written = context.meta[_STORE] = named.place(written)
+    return written if isinstance(written, Place) else None
+
+
 def _root(context: typer.Context, value: Path | None) -> object:
-    return _or_before(context, "root", value)
+    if context.meta.get(_STORE) is None:
+        return _or_before(context, "root", value)
+    if value:
+        raise UsageError("--store and --root both name the store.", hint="Leave one of them out.")
+    chosen = _chosen(context)
+    return None if chosen is None else chosen.root
 
 
 def _database(context: typer.Context, value: Path | None) -> object:
-    return _or_before(context, "database", value)
+    if context.meta.get(_STORE) is None:
+        return _or_before(context, "database", value)
+    chosen = _chosen(context)
+    return value or (None if chosen is None else chosen.database)
 
 
 def _as_json(context: typer.Context, value: bool) -> object:
     return bool(_or_before(context, "as_json", value))
 
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="The store by its name (`memdb stores`), or its folder. [default: MEMDB_STORE]",
+        callback=_store,
+        show_default=False,
+        is_eager=True,  # known before --root and --db are
+        expose_value=False,
+    ),
+]
+Stores = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="A store by its name (`memdb stores`) or its folder; repeat for several. [default: MEMDB_STORE]",
+        callback=_stores,
+        show_default=False,
+        is_eager=True,
+    ),
+]
+AllStores = Annotated[bool, typer.Option("--all-stores", help="All stores that have a name.")]
 
 Root = Annotated[
     Path | None,

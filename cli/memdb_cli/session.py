@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_store(root: Path | None, database: Path | None) -> Iterator[Store]:
-    """The store that the options name, closed at the end; says so where it had to be rebuilt."""
+    """The store that the options name, closed at the end; says so where it had to be rebuilt, or was moved."""
     import memdb
+    from memdb.base import named
 
     store = memdb.open(root, db=database)
     with store:
+        for remark in named.opened(store.place):
+            screen.note(f"note: {remark}")
         yield store
         if store.damage:
             screen.note(f"note: the database was rebuilt from the files: {store.damage}")

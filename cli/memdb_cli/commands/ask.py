@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +12,9 @@ from memdb.errors import UsageError
 from memdb_cli import screen, shapes
 from memdb_cli.app import section
 from memdb_cli.hits import print_answer, remarks
-from memdb_cli.options import AsJson, Database, Hops, Limit, Root, Tags, Types, notes
+from memdb_cli.options import AllStores, AsJson, Database, Hops, Limit, Root, Stores, Tags, Types, notes, several
 from memdb_cli.session import open_store, read_question
-from memdb_cli.warmth import ask_warm
+from memdb_cli.warmth import ask_many, ask_warm
 
 if TYPE_CHECKING:
     from memdb.services.answers import Recall
@@ -63,6 +63,7 @@ AsOf = Annotated[
         'memdb recall "style of answers" --format prompt --budget 2000',
         'memdb recall "how is the database restored" --kind chunk',
         'memdb recall "which database do we use" --as-of 2026-03-31',
+        'memdb recall "how do we deploy" --store work --store home',
         "memdb recall - < question.txt",
         "memdb recall -- -Xmx heap size",
         exits="0 also when nothing was found (it says why), 2 for a bad date or limit, 3 without a store or document.",
@@ -97,13 +98,16 @@ def recall(
     format: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.table,
     budget: Annotated[int, typer.Option("--budget", metavar="BYTES", help="The most bytes of --format prompt.")] = 4096,
     explain: Annotated[bool, typer.Option("--explain", help="Show all figures and the path of every hit.")] = False,
+    stores: Stores = None,
+    all_stores: AllStores = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Find what answers a question, and why it was found.
 
-    Every hit says which arms found it, or the path from one that they found.
+    Every hit says which arms found it, or the path from one that they found. Of several stores each answers alone, and
+    hits say which one they are of.
     """
     from memdb.services.answers import Filters
 
@@ -112,7 +116,17 @@ def recall(
     kinds = (kind.value,) if kind is not None else ()
     filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, document)
     size = budget if format is Format.prompt and not as_json else None
-    options = {"limit": limit, "hops": hops, "arms": arms, "sync_first": sync}
+    options: dict[str, Any] = {"limit": limit, "hops": hops, "arms": arms, "sync_first": sync}
+    if several(stores, all_stores, root, database):
+        if sql:
+            raise UsageError("--sql prints the statements of one store.", hint="Name it with --store.")
+        _print(
+            *ask_many(stores, query=query, filters=filters, options=options, budget=size),
+            Format.json if as_json else format,
+            budget,
+            explain,
+        )
+        return
     warm = None if sql else ask_warm(root, database, query=query, filters=filters, options=options, budget=size)
     if warm is not None:
         answer, block = warm

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -12,6 +16,13 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 commands = section()
+
+
+class What(StrEnum):
+    """What is looked for in place of all checks."""
+
+    secrets = "secrets"
+
 
 STATES = {"ok": "green", "warning": "yellow", "error": "bold red"}
 
@@ -36,19 +47,51 @@ def stats(root: Root = None, database: Database = None, as_json: AsJson = False)
 
 
 @commands.command(
-    epilog=notes("memdb doctor", "memdb doctor --json", exits="0 when no check failed (warnings may stand), 1 else.")
+    epilog=notes(
+        "memdb doctor",
+        "memdb doctor --fix",
+        "memdb doctor --deep --json",
+        "memdb doctor secrets",
+        exits="0 when no check failed (warnings may stand), 1 else.",
+    )
 )
-def doctor(root: Root = None, database: Database = None, as_json: AsJson = False) -> None:
+def doctor(
+    what: Annotated[
+        What | None,
+        typer.Argument(metavar="[secrets]", help="`secrets` lists credentials on disk, without showing them."),
+    ] = None,
+    *,
+    root: Root = None,
+    database: Database = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired, then check again.")] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also build the database once more, aside, and compare every row.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Check everything, and say what to do where a check fails.
 
-    The program, the model, the database, the journal and the files.
+    The program, the model, the database, the journal and the files. `memdb doctor secrets` lists what looks like a
+    credential in memories, mirrored documents and what memdb keeps: file, line and kind, with its line around it and
+    nothing of itself; it ends with 1 where there is one.
     """
+    if what is not None:
+        _secrets(root, database, as_json)
+        return
+    repaired: Sequence[str] = ()
     with open_store(root, database) as store:
-        findings = store.doctor()
+        with screen.progress() as progress:
+            if fix:
+                repaired = store.repair(deep=deep, progress=progress)
+            findings = store.doctor(deep=deep, progress=progress)
+        if store.damage:
+            repaired = [f"rebuilt the database when it was opened: {store.damage}", *repaired]
     sound = all(finding.state != "error" for finding in findings)
     if as_json:
-        screen.as_json({"findings": [asdict(finding) for finding in findings], "ok": sound})
+        screen.as_json({"findings": [asdict(finding) for finding in findings], "ok": sound, "repaired": list(repaired)})
     else:
+        for said in repaired:
+            screen.lines([[("repaired  ", "cyan"), (screen.cell(said), "")]])
         column = max(len(finding.check) for finding in findings)
         for finding in findings:
             screen.lines(
@@ -63,6 +106,24 @@ def doctor(root: Root = None, database: Database = None, as_json: AsJson = False
             if finding.hint and finding.state != "ok":
                 screen.lines([[(" " * (10 + column) + screen.cell(finding.hint), "dim")]])
     if not sound:
+        raise typer.Exit(1)
+
+
+def _secrets(root: Path | None, database: Path | None, as_json: bool) -> None:
+    """List the credentials on disk. Exits with 1 where there is one."""
+    with open_store(root, database) as store, screen.progress() as progress:
+        found = store.secrets(progress=progress)
+    if as_json:
+        screen.as_json({"secrets": [asdict(one) for one in found], "ok": not found})
+    elif not found:
+        screen.note("No text looks like a credential.")
+    else:
+        lines = ["" if one.line is None else str(one.line) for one in found]
+        rows = [(one.file, line, one.kind, one.text) for one, line in zip(found, lines, strict=True)]
+        screen.table(("FILE", "LINE", "KIND", "AROUND IT"), rows, right=("LINE",))
+        for hint in dict.fromkeys(one.hint for one in found):
+            screen.note(f"note: {hint}")
+    if found:
         raise typer.Exit(1)
 
 

@@ -1,9 +1,9 @@
-"""log, undo: what people decided, and how a decision is taken back."""
+"""log, undo, confirm: what people decided, how a decision is taken back, and how one that is held takes effect."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from memdb_cli.app import section
 from memdb_cli.decisions import in_words, print_decision, remarks, state_of, undone_by
 from memdb_cli.options import AsJson, Database, Root, Why, notes
 from memdb_cli.session import open_store
+
+if TYPE_CHECKING:
+    from memdb.services.decisions import Decision
 
 commands = section()
 
@@ -51,8 +54,8 @@ def log(
 ) -> None:
     """List what people decided, the newest first: of entities, the vocabulary and conflicts. Who, when and why is said.
 
-    A decision is standing, held (it does not apply now, and takes effect when what holds it is undone) or undone. Those
-    that contradict what another machine decided are marked.
+    A decision is standing, held (it does not apply now, and takes effect when it is confirmed, or what holds it is
+    undone) or undone. Those that contradict what another machine decided are marked.
     """
     with open_store(root, database) as store:
         found = store.log(limit=limit + 1, subject=name, states=states or ())
@@ -108,3 +111,42 @@ def undo(
         ids = undone_by(undone) if undone.changed else [undone.id]
         words = "; ".join(in_words(by_id[one], by_id) for one in ids if one in by_id)
         print_decision(undone, f"undid: {words}", as_json=as_json, already="it is undone already")
+
+
+@commands.command(
+    epilog=notes(
+        "memdb confirm 3f0c2a91d7",
+        'memdb confirm 3f0c2a91d7 --why "ines knows them both"',
+        exits="3 for no such decision, 4 where it is undone or cannot take effect.",
+    )
+)
+def confirm(
+    decision: Annotated[str, typer.Argument(metavar="ID", help="The id of a decision, as `memdb log` lists it.")],
+    *,
+    why: Why = None,
+    root: Root = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say that a decision holds: one that is held takes effect. What is in its way is taken back.
+
+    Of decisions that contradict one another, what stands stands, and the question is closed. `memdb undo` takes it
+    back.
+    """
+    with open_store(root, database) as store:
+        said = store.confirm(decision, why=why)
+        by_id = {one.id: one for one in store.log()}
+        held = said.detail.get("holds")
+        wanted = next((one for one in by_id.values() if one.ref == held), by_id.get(said.id, said))
+        gone = "; ".join(in_words(by_id[one], by_id) for one in undone_by(said)) if held else ""
+        print_decision(
+            said,
+            f"confirmed: {in_words(wanted, by_id)}" if held else f"confirmed {', '.join(_confirmed(said))}",
+            f"taken back: {gone}" if gone else "",
+            as_json=as_json,
+            already="it stands, and nothing contradicts it",
+        )
+
+
+def _confirmed(decision: Decision) -> list[str]:
+    return undone_by(decision) if decision.action == "confirm" else [decision.id]

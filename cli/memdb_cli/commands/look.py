@@ -94,8 +94,9 @@ def _print_memory(shown: ShownMemory) -> None:
         "earlier texts": str(shown.versions) if shown.versions else "",
         "embedded": "" if shown.embedded else "not yet",
         "problems": "; ".join(shown.problems),
+        "beware": ", ".join(shown.suspect),
     }
-    warn = ("superseded by", "contradicts", "problems")
+    warn = ("superseded by", "contradicts", "problems", "beware")
     screen.lines([[(screen.cell(shown.id), "bold cyan")]])
     if shown.description:
         screen.lines([[(screen.cell(shown.description), "italic")]])

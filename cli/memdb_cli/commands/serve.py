@@ -6,8 +6,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,11 +15,12 @@ import typer
 from memdb.errors import NotFound, UsageError
 from memdb_cli import screen, shapes
 from memdb_cli.app import section
-from memdb_cli.options import AsJson, Database, Root, notes
+from memdb_cli.options import AllStores, AsJson, Database, Root, Stores, notes, several
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
     from memdb import Store
+    from memdb import Stores as ManyStores
     from memdb.base.place import Place
     from memdb.services.following import Followed
 
@@ -41,6 +42,7 @@ Watch = Annotated[bool, typer.Option("--watch/--no-watch", help="Follow the file
         "memdb serve --idle 0 --root ~/notes",
         "memdb serve --status",
         "memdb serve --stop",
+        "memdb serve --all-stores",
         exits="0 when stopped, 3 for --status and --stop where none runs, 8 where one runs already.",
     )
 )
@@ -54,6 +56,8 @@ def serve(
     ] = 0,
     watch: Watch = True,
     quiet: Quiet = False,
+    stores: Stores = None,
+    all_stores: AllStores = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -61,10 +65,20 @@ def serve(
     """Keep a store open and warm, so that hooks and recalls are answered at once.
 
     Its model stays loaded for the other processes of this machine. It listens on 127.0.0.1, and answers only those who
-    can read .memdb/local/serve.json. Without it every command gives the same answers, a little later.
+    can read .memdb/local/serve.json. Without it every command gives the same answers, a little later. Of several stores
+    at most 16 are open at once; a store is opened when it is first asked.
     """
     from memdb.base import settings
 
+    if several(stores, all_stores, root, database):
+        from memdb.stores import places
+
+        many = places(stores)
+        if status or stop:
+            _ask_each(many, "stop" if stop else "status", as_json)
+        else:
+            _serve_several(many, idle=max(0.0, idle) * 60, port=port, watch=watch, quiet=quiet, as_json=as_json)
+        return
     place = settings.place(root, database)
     settings.require(place)
     if status or stop:
@@ -108,6 +122,57 @@ def _stop(place: Place, as_json: bool) -> None:
         screen.as_json({"stopped": ended, "pid": pid})
     else:
         screen.lines([[(f"{'stopped' if ended else 'asked to stop'}: process {pid}", "")]])
+
+
+def _ask_each(places: Mapping[str, Place], what: str, as_json: bool) -> None:
+    """Ask the warm processes of several stores, or have them end. Raises NotFound where none runs."""
+    from memdb.base import warm
+
+    said: dict[str, dict[str, Any]] = {}
+    for name, place in places.items():
+        try:
+            said[name] = warm.ask(place, {"do": what}, seconds=2.0, any_version=True)
+        except warm.NoAnswer:
+            continue
+        if what == "stop":
+            _until(lambda where=place: warm.read_info(where) is None, STOP_SECONDS)  # type: ignore[misc]
+    if as_json:
+        screen.as_json({"stores": [{"name": name, "running": name in said} | said.get(name, {}) for name in places]})
+    for name, answer in said.items() if not as_json else ():
+        screen.lines([[(f"{name}: {'stopped' if what == 'stop' else 'running'}: process {answer['pid']}", "")]])
+    if not said:
+        if as_json:
+            raise typer.Exit(NotFound.exit_code)
+        raise NotFound("No warm process answers for any of them.", hint="`memdb serve` starts one.")
+
+
+def _serve_several(
+    places: Mapping[str, Place], *, idle: float, port: int, watch: bool, quiet: bool, as_json: bool
+) -> None:
+    from memdb.serving.several import Servers
+
+    if port:
+        raise UsageError("--port is that of one store.", hint="Of several, each has a port of its own.")
+    servers = Servers(places, idle=idle, watch=watch)
+    infos = servers.start()
+    if not quiet:
+        if as_json:
+            started = [
+                {"name": name, "root": str(places[name].root), "port": info.port} for name, info in infos.items()
+            ]
+            screen.as_json({"pid": next(iter(infos.values())).pid, "stores": started})
+        for name, info in infos.items() if not as_json else ():
+            screen.note(f"serving {name} ({places[name].root}) on 127.0.0.1:{info.port}")
+        for name, error in servers.failed.items():
+            screen.note(f"note: {name} is not served: {error.message}")
+        screen.flush()
+    try:
+        with _ending(servers.stop):
+            why = servers.run()
+    finally:
+        servers.close()
+    if not quiet and not as_json:
+        screen.note("ended: nothing was asked for long" if why == "idle" else "ended")
 
 
 def _until(met: Callable[[], bool], seconds: float) -> bool:
@@ -262,6 +327,7 @@ def _note_event(event: Followed) -> None:
         "memdb mcp --root ~/notes",
         "claude mcp add memdb -- memdb mcp --root ~/notes",
         "memdb mcp --http --port 8765",
+        "memdb mcp --store work --store home",
         exits="0 when the client goes, 2 where the extra `mcp` is missing.",
     )
 )
@@ -271,15 +337,18 @@ def mcp(
     port: Annotated[int, typer.Option("--port", metavar="PORT", help="Of --http. [default: any free one]",
                                       show_default=False)] = 0,
     watch: Watch = True,
+    stores: Stores = None,
+    all_stores: AllStores = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Serve the store to an agent by the Model Context Protocol.
+    """Serve the store, or several, to an agent by the Model Context Protocol.
 
     It has seven tools. Over stdio it ends when the agent goes. Over HTTP the agent needs the token of
     .memdb/local/mcp-token as its bearer token. To delete, merge or resolve stays with people, unless the setting
-    mcp_curation is on.
+    mcp_curation is on. Of several stores the tools take the name of one, the first if none is given; at most 16 are
+    open at once, and their token is in memdb's own folder.
     """
     try:
         from memdb.mcp_server import server as mcp_server
@@ -289,11 +358,19 @@ def mcp(
             hint="pip install 'memdb-engine[mcp]'",
         ) from error
     ended = threading.Event()
-    with open_store(root, database) as store, _followed(store, ended, watch):
+    with ExitStack() as held:
+        served: Store | ManyStores
+        if several(stores, all_stores, root, database):
+            from memdb.stores import open_all
+
+            served = held.enter_context(open_all(stores, watch=watch))
+        else:
+            served = held.enter_context(open_store(root, database))
+            held.enter_context(_followed(served, ended, watch))
         if http:
-            serving = mcp_server.HttpServer(store, port=port)
+            serving = mcp_server.HttpServer(served, port=port)
             screen.note(f"serving {serving.url} with the token of {serving.token_file}; Ctrl-C ends it")
             with _ending(serving.stop):
                 serving.run()
         else:
-            mcp_server.run_stdio(store)
+            mcp_server.run_stdio(served)

@@ -43,6 +43,8 @@ def _print_saved(saved: Saved, as_json: bool) -> None:
     what = "created" if saved.created else "updated" if saved.changed else "unchanged"
     screen.lines([[(f"{what} ", "green" if saved.changed else ""), (screen.cell(saved.id), "cyan"),
                    (f"  ({screen.cell(saved.file)})", "dim")]])  # fmt: skip
+    if saved.apart_from is not None:
+        screen.note(f"note: {screen.cell(saved.apart_from)} says the same; this one stands apart, as you asked.")
     if saved.restates is None:
         return
     became = "its text before is a version now" if saved.changed else "nothing was written"
@@ -175,20 +177,27 @@ def restore(
     epilog=notes(
         "memdb forget project/old-plan",
         "memdb forget project/old-plan --yes",
-        exits="3 for no such memory, 4 without --yes where nobody can be asked.",
+        "memdb forget https://example.org/guide --yes",
+        exits="3 for no such memory or document, 4 without --yes where nobody can be asked.",
     )
 )
 def forget(
-    memory: Memory,
+    memory: Annotated[
+        str,
+        typer.Argument(
+            metavar="MEMORY", help="An id, name, alias or path; or a document, folder or address that was added."
+        ),
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     root: Root = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a memory for good. Its file goes, and every trace of its text in the store.
+    """Delete a memory or document for good. A memory's file goes, and every trace of the text in the store.
 
-    This cannot be undone. Copies that other programs made (version control, backups, synced folders)
-    are not reached.
+    The file of a document stays where it is; what was fetched or uploaded goes. With it go what a language model said
+    of it, decisions about names that nothing else has, and the older backups in .memdb/backups. This cannot be
+    undone. Copies that other programs made (version control, backups, synced folders) are not reached.
     """
     with open_store(root, database) as store:
         if not yes:
@@ -197,11 +206,19 @@ def forget(
         if as_json:
             screen.as_json(asdict(gone))
             return
-        counts = (screen.counted(gone.versions, "earlier text"), screen.counted(gone.vectors, "vector"))
-        went = ", ".join((gone.file or "no file", *counts))
+        counts = [screen.counted(gone.vectors, "vector")]
+        if gone.kind == "memory":
+            counts = [gone.file or "no file", screen.counted(gone.versions, "earlier text"), *counts]
+        counts += [screen.counted(gone.decisions, "decision")] if gone.decisions else []
+        counts += [screen.counted(gone.backups, "backup")] if gone.backups else []
+        went = ", ".join(counts)
         screen.lines([[("forgot ", "red"), (screen.cell(gone.id), "cyan"), (f"  ({screen.cell(went)})", "dim")]])
         if gone.unresolved:
             screen.note(f"note: these link to it and lead nowhere now: {', '.join(gone.unresolved)}")
+        for file in gone.kept:
+            screen.note(f"note: its file is yours and still there: {screen.cell(file)}")
+        if gone.waits:
+            screen.note("note: another process reads the old state; the next sync cleans the database of it.")
         screen.note("note: copies in version control, backups or synced folders are not reached.")
 
 
@@ -211,8 +228,7 @@ def _ask(store: Store, memory: str, as_json: bool) -> None:
         shown = store.show(memory)
         what = f"{shown.id} ({shown.file}, {screen.counted(shown.versions, 'earlier text')})"
     except NotFound:
-        versions = len(store.history(memory))  # a file that is gone; raises where there never was one
-        what = f"{memory} ({screen.counted(versions, 'earlier text')})"
+        what = _what(store, memory)
     if as_json or not sys.stdin.isatty():
         raise Refused(f"Forgetting {what} cannot be undone.", hint="Add --yes to do it.")
     screen.note(f"This deletes {what} and cannot be undone.")
@@ -220,3 +236,12 @@ def _ask(store: Store, memory: str, as_json: bool) -> None:
     print("Forget it? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Refused("Nothing was forgotten.")
+
+
+def _what(store: Store, written: str) -> str:
+    """What is no memory that has a file: a document or several, or the earlier texts of one. Raises NotFound."""
+    mirrored = store.documents.meant(written)
+    if mirrored:
+        return mirrored[0] if len(mirrored) == 1 else f"{len(mirrored)} documents of {written}"
+    versions = len(store.history(written))  # raises where there never was one
+    return f"{written} ({screen.counted(versions, 'earlier text')})"

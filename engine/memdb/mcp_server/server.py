@@ -1,6 +1,6 @@
 """The store over the Model Context Protocol, by the official SDK (extra `mcp`): tools, resources, a prompt.
 
-Over stdio, or as an ASGI app that a server mounts. What the tools do is in `mcp_calls`, what they take in `mcp_tools`.
+Over stdio, or as an ASGI app that a server mounts. What the tools do is in `calls`, what they take in `tools`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
@@ -25,10 +24,12 @@ from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
 from memdb import __version__
+from memdb.base import settings
 from memdb.base.place import Place
 from memdb.errors import MemdbError
-from memdb.mcp_server import calls, tools
-from memdb.mcp_server.tools import Tool
+from memdb.mcp_server import addresses, calls, tools
+from memdb.mcp_server.addresses import DOCUMENT, MEMORY
+from memdb.mcp_server.tools import Served, Tool
 from memdb.services.prompting import as_data
 from memdb.serving.http_guard import Guard, local_hosts
 from memdb.store import Store
@@ -38,8 +39,6 @@ PATH = "/mcp"
 
 PAGE = 200
 """Resources in one answer."""
-
-MEMORY, DOCUMENT = "memdb://memory/", "memdb://document/"
 
 INSTRUCTIONS = (
     "memdb is the long-term memory of this person, kept as Markdown files that they read and edit. Recall before you"
@@ -65,9 +64,9 @@ Result = TypeVar("Result")
 Context = ServerRequestContext[Any, Any]
 
 
-def server(store: Store) -> Server[Any]:
-    """The MCP server of an open store. Its calls run in threads: the protocol goes on meanwhile."""
-    handlers = Handlers(store)
+def server(served: Served) -> Server[Any]:
+    """The MCP server of an open store, or of several. Its calls run in threads: the protocol goes on meanwhile."""
+    handlers = Handlers(served)
     return Server(
         "memdb",
         version=__version__,
@@ -84,19 +83,19 @@ def server(store: Store) -> Server[Any]:
 
 
 class Handlers:
-    """The requests of the protocol, answered from one store."""
+    """The requests of the protocol, answered from one store, or from several."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, served: Served) -> None:
+        self._served = served
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
         """All tools: there are few enough for one page."""
-        return types.ListToolsResult(tools=[_shown(tool) for tool in tools.tools(self._store)])
+        return types.ListToolsResult(tools=[_shown(tool) for tool in tools.tools(self._served)])
 
     async def call_tool(self, _context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Call one; what goes wrong is said in the result, where the agent reads it."""
         try:
-            outcome = await _in_thread(lambda: tools.call(self._store, params.name, params.arguments))
+            outcome = await _in_thread(lambda: tools.call(self._served, params.name, params.arguments))
         except Exception as error:  # noqa: BLE001 (the last resort: the agent gets a sentence, and the server lives on)
             message = f"Unexpected {type(error).__name__}: {error}"
             outcome = calls.Outcome(message, {"error": {"code": "unexpected", "message": message}}, is_error=True)
@@ -110,29 +109,21 @@ class Handlers:
         self, _context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """The memories, then the documents, a page at a time."""
-        found = await self._asked(lambda: (self._store.list(), self._store.documents.list()))
-        every = [
-            types.Resource(
-                uri=MEMORY + quote(memory.id, safe="/"),
-                name=_sendable(memory.id),
-                title=_sendable(memory.name),
-                description=_sendable(memory.description) or None,
-                mime_type="text/markdown",
-            )
-            for memory in found[0]
-        ] + [
-            types.Resource(
-                uri=DOCUMENT + quote(document.id, safe=""),
-                name=_sendable(document.id),
-                title=_sendable(document.title),
-                mime_type="text/plain",
-            )
-            for document in found[1]
-        ]
+        every = await self._asked(lambda: addresses.listed(self._served))
         start = _cursor(params.cursor if params is not None else None)
         after = start + PAGE
         return types.ListResourcesResult(
-            resources=every[start:after], next_cursor=str(after) if after < len(every) else None
+            resources=[
+                types.Resource(
+                    uri=one.uri,
+                    name=_sendable(one.name),
+                    title=_sendable(one.title),
+                    description=_sendable(one.description),
+                    mime_type=one.mime_type,
+                )
+                for one in every[start:after]
+            ],
+            next_cursor=str(after) if after < len(every) else None,
         )
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
@@ -159,16 +150,7 @@ class Handlers:
     ) -> types.ReadResourceResult:
         """The text of a memory or a document."""
         uri = str(params.uri)
-        kind = next((prefix for prefix in (MEMORY, DOCUMENT) if uri.startswith(prefix)), None)
-        if kind is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no resource {uri}: addresses begin {MEMORY} or {DOCUMENT}.")
-        key = unquote(uri.removeprefix(kind))
-        if kind == MEMORY:
-            text = (await self._asked(lambda: self._store.show(key))).body
-        else:
-            chunks = await self._asked(lambda: self._store.documents.chunks(key))
-            text = "\n\n".join(chunk.text for chunk in chunks)
-        mime = "text/markdown" if kind == MEMORY else "text/plain"
+        text, mime = await self._asked(lambda: addresses.text_of(self._served, uri))
         contents = types.TextResourceContents(uri=uri, mime_type=mime, text=_sendable(as_data(text)))
         return types.ReadResourceResult(contents=[contents])
 
@@ -235,25 +217,25 @@ def _sendable(value: Any) -> Any:
 # Transports
 
 
-def run_stdio(store: Store) -> None:
+def run_stdio(served: Served) -> None:
     """Serve standard input and output until the client goes. Prints nothing else there."""
 
     async def serve() -> None:
-        serving = server(store)
+        serving = server(served)
         async with stdio_server() as (reading, writing):
             await serving.run(reading, writing, serving.create_initialization_options())
 
     anyio.run(serve)
 
 
-def http_app(store: Store, *, hosts: Collection[str], token: str | None, path: str = PATH) -> Guard:
+def http_app(served: Served, *, hosts: Collection[str], token: str | None, path: str = PATH) -> App:
     """An ASGI app that speaks the protocol under a path, to those who know the token and name one of the hosts.
 
     It has no sessions, so nothing is left of a client that goes. A server that mounts it passes the lifespan on, as
     `async with app.lifespan():` does for one that cannot.
     """
     allowed = [*hosts, *(f"http://{host}" for host in hosts)]
-    inner = server(store).streamable_http_app(
+    inner = server(served).streamable_http_app(
         streamable_http_path=path,
         json_response=True,
         stateless_http=True,
@@ -274,12 +256,13 @@ class App(Guard):
         return self._inner.router.lifespan_context(self._inner)
 
 
-def token_file(place: Place) -> Path:
-    """Where the token of a store's MCP server over HTTP is kept, so that a client is set up once."""
-    return place.home / "local" / "mcp-token"
+def token_file(place: Place | None) -> Path:
+    """Where the token over HTTP is kept, so that a client is set up once: with a store, else in memdb's folder."""
+    folder = settings.user_folder() if place is None else place.home / "local"
+    return folder / "mcp-token"
 
 
-def read_token(place: Place) -> str:
+def read_token(place: Place | None) -> str:
     """The token, made at the first call, readable by its owner alone."""
     file = token_file(place)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -289,15 +272,16 @@ def read_token(place: Place) -> str:
 
 
 class HttpServer:
-    """The MCP server of a store on a port of this machine."""
+    """The MCP server of a store, or of several, on a port of this machine."""
 
-    def __init__(self, store: Store, *, port: int = 0) -> None:
+    def __init__(self, served: Served, *, port: int = 0) -> None:
         import uvicorn  # noqa: PLC0415 (stdio needs none)
 
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port = int(self._socket.getsockname()[1])
-        self.token_file = token_file(store.place)
-        app = http_app(store, hosts=local_hosts(self.port), token=read_token(store.place))
+        place = served.place if isinstance(served, Store) else None
+        self.token_file = token_file(place)
+        app = http_app(served, hosts=local_hosts(self.port), token=read_token(place))
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
         self._server = uvicorn.Server(config)
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from memdb.base import secrets
 from memdb.errors import MemdbError, NotFound
 from memdb.mcp_server import calls
 from memdb.mcp_server.arguments import Parameter, schema, take
 from memdb.mcp_server.calls import BUDGET, PAGE, Arguments, Outcome, may_curate
 from memdb.services import relating
 from memdb.store import Store
+from memdb.stores import Stores
+
+Served = Store | Stores
+"""What a server serves: one store, or several by their names."""
+
+ALL = ("*", "all", "any", "every")
+"""What a recall may give as the store, to ask all."""
 
 MEMORY_TYPES = "user, feedback, project, reference, episode or any other"
 
@@ -174,7 +182,8 @@ REMEMBER = Tool(
     "remember",
     "Remember",
     "Write one memory to a Markdown file of its own: one fact, preference, decision or event that will matter in"
-    " another session. Recall first, so that nothing is written twice. Never write credentials.",
+    " another session. Recall first, so that nothing is written twice. What a memory says already, but for capitals,"
+    " punctuation or a typo, becomes a version of that one; the answer says so. Never write credentials.",
     (
         Parameter(
             "content",
@@ -204,6 +213,12 @@ REMEMBER = Tool(
             ("overwrite", "update", "force", "upsert"),
         ),
         Parameter("append", "flag", "Add to the text of the memory of that name.", ("add", "extend")),
+        Parameter(
+            "apart",
+            "flag",
+            "Make a memory of its own also of what another one says already.",
+            ("separate", "force_new", "new", "keep_apart", "allow_duplicate"),
+        ),
     ),
     calls.remember,
     reads=False,
@@ -271,32 +286,72 @@ _DECISION = (
 )
 
 
-def tools(store: Store) -> tuple[Tool, ...]:
-    """The tools of a store: at most seven, and one of them decides only where the store's settings let it."""
+def tools(served: Served) -> tuple[Tool, ...]:
+    """The tools of a store: at most seven, and one of them decides only where the store's settings let it.
+
+    Those of several stores take the name of one; what they show is up to the settings of the first.
+    """
     review = REVIEW
-    if may_curate(store):
+    if may_curate(served):
         about = "List what waits for a decision, or, with item and choice, decide it as the person said."
-        review = Tool("review", "Review", about, (_REVIEW_LIMIT, *_DECISION), calls.review, False, True, False)
-    else:
-        review = Tool(REVIEW.name, REVIEW.title, REVIEW.about, REVIEW.parameters, REVIEW.run)
-    return RECALL, READ, REMEMBER, RELATE, EXPLAIN, review, STATUS
+        review = replace(
+            REVIEW, about=about, parameters=(_REVIEW_LIMIT, *_DECISION), reads=False, destroys=True, repeats=False
+        )
+    every = RECALL, READ, REMEMBER, RELATE, EXPLAIN, review, STATUS
+    if isinstance(served, Store):
+        return every
+    return tuple(replace(tool, parameters=(*tool.parameters, _store_of(served, tool))) for tool in every)
 
 
-def call(store: Store, name: str, given: Arguments | None) -> Outcome:
+def _store_of(stores: Stores, tool: Tool) -> Parameter:
+    """The parameter that names one of several stores."""
+    alone = "" if tool.name != "recall" else "; all for all of them in one list"
+    about = f"Which store: {', '.join(stores.names)}; {stores.names[0]} if not given{alone}."
+    return Parameter("store", "text", about, ("store_name", "memory_store", "vault", "stores"))
+
+
+def call(served: Served, name: str, given: Arguments | None) -> Outcome:
     """Call a tool; what goes wrong is an outcome, with what to do next."""
     try:
-        found = next((tool for tool in tools(store) if tool.name == name.strip().casefold()), None)
+        known = tools(served)
+        found = next((tool for tool in known if tool.name == name.strip().casefold()), None)
         if found is None:
-            names = ", ".join(tool.name for tool in tools(store))
+            names = ", ".join(tool.name for tool in known)
             raise NotFound(f"There is no tool {name!r}.", hint=f"The tools are {names}.")
         # Without leave to decide, the parameters that would are still read, to say so.
         parameters = (*found.parameters, *(_DECISION if found.name == "review" and found.reads else ()))
         arguments, notes = take(parameters, given)
-        outcome = found.run(store, arguments)
+        outcome = found.run(served, arguments) if isinstance(served, Store) else _among(served, found, arguments)
     except MemdbError as error:
+        secrets.redact_error(error)
         hint = f"\n{error.hint}" if error.hint else ""
         return Outcome(f"{error.message}{hint}", {"error": error.as_dict()}, is_error=True)
     if notes:
+        notes = [secrets.redact(note) for note in notes]
         outcome.text = "\n".join([outcome.text, *notes])
         outcome.data["notes"] = [*outcome.data.get("notes", []), *notes]
+    return outcome
+
+
+def _among(stores: Stores, tool: Tool, given: dict[str, Any]) -> Outcome:
+    """Call a tool of the store that is asked for, or of all; the outcome names it."""
+    written = given.pop("store", stores.names[0])
+    if written.strip().casefold() in ALL and tool.name == "recall":
+        return calls.recall(stores, given)
+    name = stores.name_of(written)
+    with stores.use(name) as store:
+        outcome = tool.run(store, given)
+    for hit in outcome.data.get("hits", ()):
+        hit["store"] = name
+    remarks = stores.pool.remarks(name)
+    outcome.text = "\n".join([outcome.text, f"Store: {name}", *remarks])
+    outcome.data |= {"store": name}
+    if remarks:
+        outcome.data["notes"] = [*outcome.data.get("notes", []), *remarks]
+    if tool.name == "status":
+        there = {name: str(place.root) for name, place in stores.pool.places.items()}
+        outcome.data["stores"] = [
+            {"name": name, "path": there[name], "default": name == stores.names[0]} for name in there
+        ]
+        outcome.text += f"; there are {', '.join(there)}, and {stores.names[0]} is the default"
     return outcome

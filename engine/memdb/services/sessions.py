@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -29,9 +30,10 @@ def note(place: Place, session: str, marks: Mapping[str, str]) -> None:
 
     A folder that takes no write has no stash.
     """
-    if not marks:
-        return
     file = _file(place, session)
+    if not marks:
+        _touch(file)  # it is in use all the same
+        return
     kept = _read(file)
     for key in marks:
         kept.pop(key, None)  # what is given again is the newest again
@@ -48,10 +50,12 @@ def end(place: Place, session: str) -> None:
 
 
 def forget(place: Place, key: str) -> None:
-    """Drop a memory from every stash."""
+    """Drop a memory, or a document with its chunks, from every stash."""
     for file in _files(_folder(place)):
         kept = _read(file)
-        if kept.pop(key, None) is not None:
+        gone = [one for one in kept if one == key or one.startswith(f"{key}#")]
+        if gone:
+            kept = {one: mark for one, mark in kept.items() if one not in gone}
             try:
                 _write(file, kept)
             except OSError:
@@ -63,8 +67,10 @@ def _folder(place: Place) -> Path:
 
 
 def _file(place: Place, session: str) -> Path:
-    # Where a store has several databases, each answers for itself.
-    name = sha256(f"{place.database}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    # Where a store has several databases, each answers for itself; in a folder that moved, a session goes on.
+    inside = place.database.is_relative_to(place.home)
+    database = place.database.relative_to(place.home).as_posix() if inside else place.database
+    name = sha256(f"{database}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return _folder(place) / f"{name}.json"
 
 
@@ -82,8 +88,16 @@ def _write(file: Path, marks: Mapping[str, str]) -> None:
     try:
         aside.write_text(json.dumps({"given": marks}), encoding="utf-8")
         os.replace(aside, file)  # noqa: PTH105
+        _touch(file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _touch(file: Path) -> None:
+    """Note when a session was used, more finely than file systems do, whose clock ticks a hundred times a second."""
+    now = time.time_ns()
+    with suppress(OSError):
+        os.utime(file, ns=(now, now))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
-    from memdb.store import Store
+from memdb.serving.light import FOLDERS, SECONDS, first, number, setting
 
-SECONDS = 2.0
-"""Within which a hook answers, unless the setting `hook_seconds` says otherwise: a person waits for it."""
+if TYPE_CHECKING:
+    from memdb.base.place import Place
+    from memdb.store import Store
 
 BYTES = 4096
 """Of the block, unless the setting `hook_bytes` says otherwise."""
@@ -33,7 +32,6 @@ COLD_ARMS = ("keyword", "entity")
 
 PROMPTS = ("prompt", "user_prompt", "userPrompt", "message", "text", "query", "input", "content")
 SESSIONS = ("session_id", "sessionId", "session", "conversation_id", "conversationId", "thread_id", "threadId")
-FOLDERS = ("cwd", "working_directory", "workspace", "workspace_root", "workspace_roots")
 EVENTS = ("hook_event_name", "hookEventName", "event", "event_name")
 
 IN_JSON = ("BeforeAgent",)
@@ -57,15 +55,15 @@ def read(data: bytes) -> Question | None:
     """The question in what an agent wrote; None where it is no JSON object."""
     try:
         said = json.loads(data.decode("utf-8-sig", "replace"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(said, dict):
         return None
-    event = _first(said, EVENTS)
+    event = first(said, EVENTS)
     source = str(said.get("source") or said.get("trigger") or "")
     lost = event in ("PreCompact", "PreCompress") or (event == "SessionStart" and source in NEW_CONTEXT)
     prompt = "" if lost or "Session" in (event or "") else _prompt(said)
-    return Question(prompt[:QUESTION_CHARACTERS].strip(), _first(said, SESSIONS), _first(said, FOLDERS), event, lost)
+    return Question(prompt[:QUESTION_CHARACTERS].strip(), first(said, SESSIONS), first(said, FOLDERS), event, lost)
 
 
 def answer(store: Store, question: Question, *, budget: int = BYTES, sync_first: bool = True) -> str:
@@ -93,16 +91,6 @@ def printed(question: Question, block: str) -> str:
     return block + "\n"
 
 
-def _first(said: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    for name in names:
-        value = said.get(name)
-        if isinstance(value, list) and value:  # several workspaces: the first
-            value = value[0]
-        if isinstance(value, str) and value.strip():
-            return value
-    return None
-
-
 def _prompt(said: Mapping[str, Any]) -> str:
     """The prompt, under any of its names, plain or as the parts of a message."""
     for name in PROMPTS:
@@ -125,29 +113,34 @@ def store_of(folder: str | None) -> Path | None:
     None where there is none: a hook makes no store.
     """
     from memdb.base.place import FOLDER, nearest  # noqa: PLC0415
+    from memdb.errors import MemdbError  # noqa: PLC0415
 
     try:
         start = Path(folder) if folder and Path(folder).is_dir() else Path.cwd()
-        named = os.environ.get("MEMDB_ROOT")
-        root = Path(named).expanduser() if named else nearest(start)
+        named = None if os.environ.get("MEMDB_STORE") else os.environ.get("MEMDB_ROOT")
+        root = Path(named).expanduser() if named else None if os.environ.get("MEMDB_STORE") else nearest(start)
         if root is None:
             from memdb.base import settings  # noqa: PLC0415 (it costs more than all the rest)
 
             root = settings.find_root(start)
         return root if (root / FOLDER / "config.toml").is_file() else None
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError, RuntimeError, MemdbError):
         return None
 
 
-def setting(config: Path, key: str) -> str | None:
-    """A setting, read without a TOML parser: memdb writes each on a line of its own."""
-    named = os.environ.get(f"MEMDB_{key.upper()}")
-    if named is not None:
-        return named
-    try:
-        found = re.search(
-            rf'^{key}\s*=\s*"?([^"\n]*)', config.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
-        )
-    except OSError:
-        return None
-    return found[1].strip() if found else None
+def budget(place: Place) -> int:
+    """The bytes that a block may have by the settings."""
+    return int(number(setting(str(place.config), "hook_bytes"), 0.0, 1e9) or BYTES)
+
+
+__all__ = [
+    "BYTES",
+    "SECONDS",
+    "Question",
+    "answer",
+    "budget",
+    "printed",
+    "read",
+    "setting",
+    "store_of",
+]

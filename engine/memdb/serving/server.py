@@ -8,17 +8,18 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import apsw
 
 from memdb import __version__
-from memdb.base import warm
+from memdb.base import settings, warm
 from memdb.base.place import Place
 from memdb.base.warm import Info, Wire
 from memdb.errors import Busy, MemdbError, NotWritable, UsageError
+from memdb.pool import StorePool
 from memdb.services.following import Followed
 from memdb.serving import hook
 from memdb.store import Store
@@ -32,6 +33,9 @@ REQUEST_SECONDS = 60.0
 CONNECTIONS = 16
 """Answered at once; more wait in the port's queue. The store itself answers one at a time."""
 
+GONE_SECONDS = 5.0
+"""After its file was gone for so long a process ends: its folder was moved, and another one can serve it there."""
+
 CLOSE_SECONDS = 10.0
 """That closing waits for a sync that goes on: a batch of files, and what of it is being embedded."""
 
@@ -40,16 +44,29 @@ LOOK_SECONDS = 0.5
 
 
 class Server:
-    """Serves one store. `start` claims it and opens the port, `run` serves until `stop` or the idle limit."""
+    """Serves one store. `start` claims it and opens the port, `run` serves until `stop` or the idle limit.
 
-    def __init__(self, place: Place, *, idle: float = IDLE_SECONDS, port: int = 0, watch: bool = False) -> None:
+    Of several in one process, each has its `pool` open the store under its `name` when it is asked.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        idle: float = IDLE_SECONDS,
+        port: int = 0,
+        watch: bool = False,
+        pool: StorePool | None = None,
+        name: str = "",
+    ) -> None:
         self.place = place
+        self._pool, self._name = pool, name
         self.idle = idle
         self.info: Info | None = None
         self.answered = 0
         self.started = time.time()
         self._port, self._watch = port, watch
-        self._is_followed = False
+        self._is_followed = self._is_warming = False
         self._stop = threading.Event()
         self._ready = threading.Event()
         self._places = threading.BoundedSemaphore(CONNECTIONS)
@@ -66,18 +83,21 @@ class Server:
         import filelock  # noqa: PLC0415
 
         file = self.place.served
-        self._store = self._opened()
+        if self._pool is None:
+            self._store = self._opened()
+        else:
+            settings.require(self.place)
         lock = filelock.FileLock(str(file.with_suffix(".lock")), thread_local=False)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except filelock.Timeout as error:
-            self._store.close()
+            self._close_store()
             raise Busy(
                 f"{self.place.root} is served already.", hint="`memdb serve --status` says by which process."
             ) from error
         except OSError as error:
-            self._store.close()
+            self._close_store()
             raise NotWritable(f"{self.place.home} takes no write: {error.strerror or error}.") from error
         self._lock = lock
         try:
@@ -89,8 +109,9 @@ class Server:
         port = int(self._socket.getsockname()[1])
         self.info = Info(port, secrets.token_hex(32), os.getpid(), __version__, warm.PROTOCOL, str(self.place.database))
         warm.write_info(self.place, self.info)
-        threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
-        if self._watch:
+        if self._pool is None:
+            threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
+        if self._watch and self._store is not None:
             self._follower = threading.Thread(
                 target=self._store.follow,
                 args=(self._note,),
@@ -102,9 +123,9 @@ class Server:
         return self.info
 
     def run(self) -> str:
-        """Serve; returns why it ended: `stopped` or `idle`."""
+        """Serve; returns why it ended: `stopped`, `idle`, or `gone`, where the folder went and nobody finds it."""
         assert self._socket is not None
-        self._last = time.monotonic()
+        self._last = there = time.monotonic()
         while not self._stop.is_set():
             if self.idle and time.monotonic() - self._last > self.idle:
                 return "idle"
@@ -114,6 +135,10 @@ class Server:
                 link, _ = self._socket.accept()
             except OSError as error:  # nobody came in time, or the client went while it was accepted
                 self._places.release()
+                if self.place.served.exists():
+                    there = time.monotonic()
+                elif time.monotonic() - there > GONE_SECONDS:
+                    return "gone"
                 if not isinstance(error, TimeoutError):
                     self._stop.wait(0.01)
                 continue
@@ -140,6 +165,9 @@ class Server:
                 with suppress(OSError):
                     self.place.served.unlink(missing_ok=True)
             self._lock.release()
+        self._close_store()
+
+    def _close_store(self) -> None:
         if self._store is not None:
             self._store.close()
 
@@ -159,10 +187,26 @@ class Server:
                 threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
             return self._store
 
+    @contextmanager
+    def _using(self) -> Iterator[Store]:
+        """The store for one answer. A model that another store of the process has loaded is there at once."""
+        if self._pool is None:
+            yield self.store
+            return
+        with self._pool.use(self._name) as store:
+            if not store.is_warm and self._ready.is_set():
+                store.warm()
+            yield store
+
     def _warm(self) -> None:
-        with suppress(MemdbError, apsw.Error):
-            self.store.warm()
+        with suppress(MemdbError, apsw.Error), self._using() as store:
+            store.warm()
         self._ready.set()
+
+    @property
+    def last(self) -> float:
+        """When something was asked last, by the monotonic clock."""
+        return self._last
 
     def _serve(self, link: socket.socket) -> None:
         """Answer one connection; whatever is wrong with it ends it, and nothing else."""
@@ -210,10 +254,13 @@ class Server:
         return do(request)
 
     def _recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        with self._using() as store:
+            return self._recall_in(store, request)
+
+    def _recall_in(self, store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
         from memdb.services import wire  # noqa: PLC0415
         from memdb.services.recall import Filters  # noqa: PLC0415
 
-        store = self.store
         given = dict(request["filters"])
         for name in ("types", "tags", "kinds"):
             given[name] = tuple(given.get(name) or ())
@@ -225,12 +272,26 @@ class Server:
         return {"recall": wire.packed(answer), "block": block}
 
     def _hook(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        question = hook.Question(**request["question"])
+        question = hook.read(str(request["data"]).encode("utf-8", "replace"))
+        if question is None:
+            return {"text": ""}
         if not self._ready.is_set():
+            self._begin_warming()
             raise Busy("The model is being loaded.")
         # Ten thousand files are not looked at for every prompt where the system tells of changes.
-        sync_first = not self._is_followed
-        return {"block": hook.answer(self.store, question, budget=int(request["budget"]), sync_first=sync_first)}
+        is_followed = self._is_followed if self._pool is None else self._pool.is_followed(self._name)
+        budget = int(request.get("budget") or hook.budget(self.place))
+        with self._using() as store:
+            block = hook.answer(store, question, budget=budget, sync_first=not is_followed)
+        return {"text": hook.printed(question, block)}
+
+    def _begin_warming(self) -> None:
+        """Load the model of one of several stores once it is asked; that of one alone is being loaded already."""
+        with self._guard:
+            if self._pool is None or self._is_warming:
+                return
+            self._is_warming = True
+        threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
 
     def _note(self, event: Followed) -> None:
         self._is_followed = event.notices and event.kind in ("watching", "synced")
