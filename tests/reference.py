@@ -1,4 +1,7 @@
-"""The page `sql/README.md`, made from the SQL files themselves: `python -m tests.reference` writes it anew."""
+"""The page `sql/README.md`, made from the SQL files themselves: `python -m tests.reference` writes it anew.
+
+That of the Python API, `engine/memdb/README.md`, is made in `reference_api`.
+"""
 
 from __future__ import annotations
 
@@ -55,4 +58,7 @@ def _recipe(file: Path) -> str:
 
 
 if __name__ == "__main__":
+    from tests import reference_api
+
     PAGE.write_text(page(), encoding="utf-8", newline="\n")
+    reference_api.PAGE.write_text(reference_api.page(), encoding="utf-8", newline="\n")

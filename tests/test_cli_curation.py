@@ -310,7 +310,9 @@ def test_the_log_marks_what_is_held_and_what_contradicts() -> None:
         return replace(plain, action=action, state=state, **more)
 
     held = decision("delete", "held", reason="it is part of 'C' already")
-    assert remarks(held) == ["it takes no effect now: it is part of 'C' already"]
+    assert remarks(held) == [
+        "it takes no effect now: it is part of 'C' already; `memdb confirm 0123456789` has it take effect"
+    ]
     assert (state_of(held), state_of(decision("delete", waiting=True))) == ("held", "waiting")
     both = decision("rename", contradicts=("aaaaaaaaaa",), detail={"entity": "a b", "label": "A B", "name": "C"})
     assert in_words(both) == "renamed A B to C"

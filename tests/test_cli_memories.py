@@ -41,7 +41,7 @@ def test_save_json_has_the_sha256_of_the_file(root: Path) -> None:
     digest = hashlib.sha256((root / "user" / "me.md").read_bytes()).hexdigest()
     assert saved == {
         "id": "user/me", "file": "user/me.md", "created": True, "changed": True, "sha256": digest, "restates": None,
-        "left_out": [],
+        "apart_from": None, "left_out": [],
     }  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def test_a_recall_reads_a_few_documents_and_says_what_it_leaves(
     shelf.put({"b.md": "The hut is red.\n"})
     answer = shelf.store.recall("red hut")
     assert (len(answer.hits), answer.notes) == (1, [])
-    monkeypatch.setattr("memdb.store.RECALL_READS", 1000)
+    monkeypatch.setattr("memdb.opened.RECALL_READS", 1000)
     shelf.put({f"c{at}.md": f"The red hut {at}.\n\n" + "word " * 60 for at in range(9)})
     answer = shelf.store.recall("red hut")
     assert answer.notes == ["6 documents are not read yet; `memdb sync` does it."]

@@ -273,7 +273,7 @@ def test_install_writes_the_setting_and_remove_takes_it_out(home: Path, agent: s
     for event in agents.AGENTS[agent].matchers:
         [group] = written["hooks"][event]
         [entry] = group["hooks"]
-        assert entry["command"].endswith("-m memdb_cli hook run --serve")
+        assert entry["command"].endswith("start.py hook run --serve")
         assert entry["timeout"] == (5000 if agent == "gemini" else 5)
     before = file.read_bytes()
     assert memdb("hook", "install", "--agent", agent, "--yes").out.startswith("unchanged: ")

@@ -69,22 +69,23 @@ def is_whole(record: Record) -> bool:  # noqa: PLR0911 (one for each thing that 
         return False
     if not all(isinstance(record.get(name, ""), str) for name in ("by", "why", "name", "type", "label", "into_label")):
         return False
-    if not _are_texts(record.get("on", [])):
+    if not are_texts(record.get("on", [])):
         return False
     if "name" in record and not name_key(record["name"]):
         return False
     if action == "change":
         return "name" in record or "type" in record
     if action == "distinct":
-        return _are_texts(record.get("pair")) and len(set(record["pair"])) == 2
+        return are_texts(record.get("pair")) and len(set(record["pair"])) == 2
     if action == "resolve":
-        return _are_texts(record.get("keep", [])) and _are_texts(record.get("against", []))
+        return are_texts(record.get("keep", [])) and are_texts(record.get("against", []))
     if action in ("undo", "confirm"):
-        return isinstance(record.get("of"), str) or (_are_texts(record.get("of")) and bool(record["of"]))
+        return isinstance(record.get("of"), str) or (are_texts(record.get("of")) and bool(record["of"]))
     return all(record.get(name) for name in ("entity", "into") if name in record)
 
 
-def _are_texts(value: object) -> bool:
+def are_texts(value: object) -> bool:
+    """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 

@@ -21,6 +21,12 @@ class Documents(Group):
         """The id of a document by id or path. Raises NotFound."""
         return self._call(lambda context: reading.find_document(context, document))
 
+    def meant(self, written: str) -> Sequence[str]:
+        """The ids of the documents that an id, a path, a folder or an address means; none where it means none."""
+        from memdb.services import forgetting  # noqa: PLC0415
+
+        return self._call(lambda context: forgetting.documents_meant(context, written))
+
     def chunks(self, document: str) -> Sequence[ChunkListed]:
         """The chunks of a document by id or path. Raises NotFound."""
         return self._call(lambda context: reading.list_chunks(context, document))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from memdb.groups.group import Group
 from memdb.services import curation, entity_reading, suggestions
@@ -15,13 +14,35 @@ from memdb.services.suggestions import Suggestion
 class Entities(Group):
     """The entities that texts mention, and what people decide of them."""
 
-    def list(self, **options: Any) -> Sequence[EntityListed]:
-        """The entities that texts mention, with usage; takes types, name, origins, within, deleted, sort and limit.
+    def list(
+        self,
+        *,
+        types: Sequence[str] = (),
+        name: str | None = None,
+        origins: Sequence[str] = (),
+        within: str | None = None,
+        deleted: bool = False,
+        sort: str = "mentions",
+        limit: int | None = None,
+    ) -> Sequence[EntityListed]:
+        """The entities that texts mention, with usage: all, or those of any of some types or origins.
 
         `name` is a part of the name or alias in any spelling, `within` a memory or document that mentions them; `sort`
-        is mentions, memories, documents, relations or name. Raises UsageError, NotFound.
+        is mentions, memories, documents, relations or name; `deleted` ones are those that people took out. Raises
+        UsageError, NotFound.
         """
-        return self._call(lambda context: entity_reading.listed(context, **options))
+        return self._call(
+            lambda context: entity_reading.listed(
+                context,
+                types=types,
+                name=name,
+                origins=origins,
+                within=within,
+                deleted=deleted,
+                sort=sort,
+                limit=limit,
+            )
+        )
 
     def show(self, entity: str, *, limit: int | None = None) -> EntityShown:
         """One entity by its name, an alias or its id, with relations, documents and up to `limit` mentions.

@@ -14,6 +14,7 @@ from memdb.errors import MemdbError, NotFound, Refused, UsageError
 from memdb.services import document_rows as rows
 from memdb.services import snapshots
 from memdb.services.context import Context, Progress, silent
+from memdb.services.documents import DocumentReport
 
 
 @dataclass(slots=True)
@@ -102,10 +103,19 @@ def upload(context: Context, name: str, data: bytes) -> Added:
     return Added([kept.path], [], _told(kept))
 
 
-def memories_below(context: Context, folders: Sequence[str]) -> int:
-    """How many memory files lie in some folders: they are no documents, which who adds the folder may not expect."""
-    found = (path for (path,) in context.database.rows("select path from source"))
-    return sum(any(history.is_below(path, folder) for folder in folders) for path in found)
+def narrow(context: Context, report: DocumentReport, added: Added) -> None:
+    """Have the report of a sync tell of failures and skipped files only where something was just added.
+
+    Memory files in an added folder are no documents, which who adds it may not expect: `memories` counts them.
+    """
+
+    def is_added(path: str) -> bool:
+        return any(history.is_below(path, folder) for folder in added.paths)
+
+    report.failed = [(path, reason) for path, reason in report.failed if is_added(path)] + added.failed
+    report.skipped = [path for path in report.skipped if is_added(path)]
+    report.notes = added.notes
+    report.memories = sum(is_added(path) for (path,) in context.database.rows("select path from source"))
 
 
 def _remember(context: Context, stored: list[str]) -> None:

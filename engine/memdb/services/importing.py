@@ -17,8 +17,8 @@ from memdb.domain import history, importers
 from memdb.domain.importers import Importer, chats
 from memdb.domain.importers.audit import Audit
 from memdb.errors import NotFound, UsageError
+from memdb.services import digests, packing, saving, sync
 from memdb.services import document_additions as additions
-from memdb.services import packing, saving, sync
 from memdb.services.context import Context, Progress, silent
 from memdb.services.import_plans import WRITTEN, Plan, Planner, Step, folder_of, without_secrets
 from memdb.services.sync import SyncReport
@@ -73,15 +73,37 @@ def import_from(
     kind: str | None = None,
     to: str | None = None,
     dry_run: bool = False,
+    embed: bool = True,
     today: datetime.date | None = None,
     progress: Progress = silent,
 ) -> Imported:
-    """Write what sources have below the root; what was imported before is only written where the source changed it.
+    """Write what sources have below the root and sync; what was imported before, only where the source changed it.
 
     `to` is the folder, and so the type, of all notes and conversations; stale texts are measured against `today`. An
     import that was killed goes on when it is run again. Raises UsageError for a bad `to` or `kind` and a source that
     lies in the store, NotFound, CannotImport, BadArchive, StoreUnreadable, NotWritable.
     """
+    done = _taken_over(context, sources, kind=kind, to=to, dry_run=dry_run, today=today, progress=progress)
+    if not dry_run:
+        if done.store is not None and "model" in done.store.settings:
+            context.set_embedder(None)
+        done.sync = sync.sync(context, embed=embed, progress=progress)
+        if done.store is not None:
+            sync.sync(context)
+            done.store.same = digests.digest(context.database).digest == done.store.digest
+    return done
+
+
+def _taken_over(
+    context: Context,
+    sources: Sequence[Path | str],
+    *,
+    kind: str | None,
+    to: str | None,
+    dry_run: bool,
+    today: datetime.date | None,
+    progress: Progress,
+) -> Imported:
     if to is not None:
         if "/" in to:
             raise UsageError(f"{to!r} is no type.", hint="A type is one folder, for example reference.")

@@ -10,7 +10,8 @@ from typing import Any
 
 from memdb.base.storage import Database
 from memdb.domain.curation import ENTITY_ACTIONS
-from memdb.services import curation, decisions
+from memdb.errors import Refused
+from memdb.services import confirming, curation, curation_tables, decisions
 from memdb.services.context import Context
 from memdb.services.decisions import Decision
 from memdb.services.review_items import Choice, Done, Line, ReviewItem, Source, item_id, parts_of
@@ -97,17 +98,25 @@ def settle(context: Context, key: str, choice: Choice, _text: str | None, why: s
 def held(context: Context) -> Iterator[ReviewItem]:
     """The decisions that are held, by id."""
     for (one,) in sorted(context.database.rows(ALONE, (None,))):
-        yield _held_item(decisions.find(context.database, one))
+        yield _held_item(context.database, decisions.find(context.database, one))
 
 
-def _held_item(decision: Decision) -> ReviewItem:
+def _held_item(database: Database, decision: Decision) -> ReviewItem:
     hint = "It takes effect once what is in its way is undone: `memdb log` lists decisions."
+    drop = Choice("d", "drop", "take it back: it will never take effect")
+    try:
+        refs = confirming.in_the_way(curation_tables.state(database), decision.ref)
+    except Refused:
+        choices: tuple[Choice, ...] = (drop,)
+    else:
+        gone = "; ".join(told_of(decisions.of_ref(database, ref)) for ref in refs)
+        choices = (Choice("c", "confirm", f"it takes effect; taken back is: {gone}"), drop)
     return ReviewItem(
         item_id(HELD, decision.id),
         HELD,
         f"{_by(decision)}: {told_of(decision)}. Held: {decision.reason}",
         (*_lines(decision), Line("hint", hint)),
-        (Choice("d", "drop", "take it back: it will never take effect"),),
+        choices,
         since=decision.at,
     )
 
@@ -115,12 +124,14 @@ def _held_item(decision: Decision) -> ReviewItem:
 def find_held(context: Context, key: str, _seen: ReviewItem | None) -> ReviewItem | None:
     """A held decision by its key."""
     found = context.database.rows(ALONE, (key,))
-    return _held_item(decisions.find(context.database, key)) if found else None
+    return _held_item(context.database, decisions.find(context.database, key)) if found else None
 
 
-def drop(context: Context, key: str, _choice: Choice, _text: str | None, why: str | None) -> Done:
-    """Take a held decision back."""
+def drop_or_confirm(context: Context, key: str, choice: Choice, _text: str | None, why: str | None) -> Done:
+    """Take a held decision back, or what is in its way. Raises what taking one back raises."""
     said = told_of(decisions.find(context.database, key))
+    if choice.name == "confirm":
+        return Done(f"in effect: {said}", confirming.confirm(context, key, why=why).id)
     return Done(f"taken back: {said}", decisions.undo(context, key, why=why).id)
 
 
@@ -158,4 +169,4 @@ def _label(detail: dict[str, Any], label: str, key: str) -> str:
 
 
 CONTRADICTIONS = Source(CONTRADICTION, contradictions, find_contradiction, settle)
-HELD_ONES = Source(HELD, held, find_held, drop)
+HELD_ONES = Source(HELD, held, find_held, drop_or_confirm)

@@ -30,7 +30,8 @@ class Saved:
     """What a save did; `sha256` is that of the file's bytes now.
 
     `restates` is the memory that says the same and was there before: the text became its text, and no new memory was
-    made. `left_out` are fields that were given and not taken, because that memory keeps its own.
+    made. `left_out` are fields that were given and not taken, because that memory keeps its own. `apart_from` is the
+    memory that says the same where the new one was to stand apart.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Saved:
     sha256: str
     restates: str | None = None
     left_out: tuple[str, ...] = ()
+    apart_from: str | None = None
 
 
 def save(
@@ -73,6 +75,7 @@ def save(
     refuse_secrets({"name": key, "body": body or "", **{field: _flat(value) for field, value in changes.items()}})
     with files.writer(context.place):
         path = reading.path_of(context, f"{kind}/{name}")
+        beside: str | None = None
         if path is not None and files.stat_file(context.place.root, path) is None:
             # Renamed or deleted unseen: only the folder can say which. Where too much is missing, this one file is made
             # anew.
@@ -81,14 +84,15 @@ def save(
             path = reading.path_of(context, f"{kind}/{name}")
         if path is None:
             path = new_path(context, f"{kind}/{name}")
-            if body and not apart and not supersedes and expected_sha256 is None and not _is_there(context, path):
+            if body and not supersedes and expected_sha256 is None and not _is_there(context, path):
                 said = restating.restated(context, kind, body, changes)
-                if said is not None:
+                if said is not None and not apart:
                     return _restate(context, said, body, _filled(changes))
+                beside = said.id if said is not None else None
         before = current(context, path)
         if before is None:
             text = frontmatter.render({"name": name, **_filled(changes)}, body or "")
-            return put(context, path, None, text.encode("utf-8"), expected_sha256)
+            return replace(put(context, path, None, text.encode("utf-8"), expected_sha256), apart_from=beside)
         return put(context, path, before, frontmatter.edit_bytes(before, changes, body=body), expected_sha256)
 
 
@@ -209,13 +213,20 @@ def put(
 ) -> Saved:
     """Write a file, None before where it is new, and show it in the index; the caller holds the writer lock.
 
-    `reason` is why the text before was replaced. Raises Changed where the file is not what it was.
+    `reason` is why the text before was replaced. Raises Changed where the file is not what it was, UsageError for a
+    text that is too long to be indexed.
     """
     digest = hashlib.sha256(before).hexdigest() if before is not None else None
     if expected is not None and expected != digest:
         raise Changed(
             f"{path} was changed by someone else since it was read; it was not replaced.",
             hint=f"Look at it with `memdb show {path.removesuffix('.md')}`, then save again.",
+        )
+    if len(after) > files.MAX_FILE_BYTES:
+        # Such a file would be listed as a problem and found by no recall.
+        raise UsageError(
+            f"The text has {len(after):,} bytes; a memory has at most {files.MAX_FILE_BYTES // 2**20} MiB.",
+            hint="Split it, or add it as a document: `memdb add FILE`.",
         )
     file = target(context, path)
     if before == after:
