@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memdb.base.journal import Record
-from memdb.domain import curation, history, registry
+from memdb.domain import curation, history, registry, remains
 from memdb.domain.curation import Curation, id_of, is_whole, ref_of, replay
 
 Said = tuple[Any, ...]
@@ -331,12 +331,12 @@ def test_resolutions_follow_renames_and_lose_what_was_forgotten() -> None:
     ]
     (decision,) = history.replay(records).decisions
     assert (decision["keep"], decision["against"]) == (["user/b"], ["user/c"])
-    left = history.remains(records)
+    left = remains.remains(records)
     assert left[0] is not None
     assert (left[0]["keep"], left[0]["against"]) == (["user/a"], ["user/c"])
     assert left[1] is not None
     assert left[1]["moves"] == {"user/a": "user/b"}
     again = [left.get(place, one) for place, one in enumerate(records)]
     kept = [one for one in again if one is not None]
-    assert history.remains(kept) == {}
+    assert remains.remains(kept) == {}
     assert history.replay(kept).decisions[0]["keep"] == ["user/b"]

@@ -291,6 +291,12 @@ def test_any_text_is_searched(text: str) -> None:
         "sk-", "token", "token=", "token='", "token=1&", "password: ", "secret: x1", "eyJa.", " eyJaaaaaaaa", "a://b:c",
         "bearer ", "authorization: bearer ", "--token ", "a\u200b", "İ", "QUJDREVGR0hJSktM", "-----BEGIN ",
         "-----BEGIN PRIVATE" + " KEY-----",
+        "&sig=", "cookie: session=", "cookie: ", "curl ", "curl -u a:", "mysql -p", "password aB3$x1y2 ", "a:1:b:c:",
+        "psk ",
+        "seed phrase: ", "seed phrase: abcd ", "abcd ", "a8Q~", "a-us1", "a.atlasv1.", ":AA", "M",
+        "MaB3dE5fG7hJ9kL1mN0pQ.",
+        "'auth': '",
+        "api key is ", "x-amz-signature=", "token', '", "https://a?sv=1&sig=",
     ],
 )  # fmt: skip
 def test_searching_is_linear(unit: str) -> None:

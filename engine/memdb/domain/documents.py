@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
 from memdb.domain import chunking, extractors
 from memdb.domain.extractors import Block, CannotExtract
-from memdb.domain.history import is_snapshot
+from memdb.domain.history import document_key, is_snapshot
 
 SEPARATOR = " › "
 """Between the headings of a citation, outermost first."""
@@ -139,13 +138,8 @@ def name_of(path: str) -> str:
     return trail.rstrip("/").rpartition("/")[2]
 
 
-def key(path: str) -> str:
-    """The id of the document at a stored path; the characters that mean something in ids and paths are `%`-escaped.
-
-    What follows a `#` in an id is a chunk's, so that no document has the id of another one's chunk.
-    """
-    escaped = re.sub(r"%(?=0[9AD]|2[35])|[#\t\n\r]", lambda found: f"%{ord(found[0]):02X}", path)
-    return f"document:{escaped}"
+key = document_key
+"""The id of the document at a stored path."""
 
 
 def chunk_keys(document: str, chunks: Iterable[tuple[int, str | None]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -72,6 +73,9 @@ ATTACHED = ("extraction", "created", "judgement")
 SIDES = ("keep", "against")
 """Fields of a resolution between memories that name them."""
 
+DOCUMENT = "document:"
+"""What the id of a document begins with."""
+
 
 def version_record(key: str, digest: str, reason: str, text: str | None, withheld: str | None = None) -> Record:
     """An earlier text, written before the new one takes its place."""
@@ -84,9 +88,10 @@ def rename_record(moves: Mapping[str, str]) -> Record:
     return {"kind": "rename", "moves": dict(sorted(moves.items()))}
 
 
-def forget_record(key: str) -> Record:
-    """A memory that was forgotten: a mark without its name."""
-    return {"kind": "forget", "id_sha256": key_digest(key)}
+def forget_record(key: str, decisions: Iterable[str] = ()) -> Record:
+    """A memory or document that was forgotten: a mark without its name, and the refs of decisions that went with it."""
+    refs = sorted(decisions)
+    return {"kind": "forget", "id_sha256": key_digest(key)} | ({"decisions": refs} if refs else {})
 
 
 def clusters_record(changed: dict[str, list[str]], gone: Iterable[str]) -> Record:
@@ -235,9 +240,27 @@ def with_addition(additions: Mapping[str, bool], record: Record) -> dict[str, bo
     return kept | {path: True} if covered else kept
 
 
+@lru_cache(maxsize=65_536)
 def key_digest(key: str) -> str:
-    """The mark of a forgotten memory."""
+    """The mark of a forgotten memory or document."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def is_meant(key: str, mark: str) -> bool:
+    """Whether a mark is that of a memory or document, or that of the document which a chunk is of."""
+    if key_digest(key) == mark:
+        return True
+    document, chunk, _ = key.partition("#")
+    return bool(chunk) and key.startswith(DOCUMENT) and key_digest(document) == mark
+
+
+def document_key(path: str) -> str:
+    """The id of the document at a stored path; the characters that mean something in ids and paths are `%`-escaped.
+
+    What follows a `#` in an id is a chunk's, so that no document has the id of another one's chunk.
+    """
+    escaped = re.sub(r"%(?=0[9AD]|2[35])|[#\t\n\r]", lambda found: f"%{ord(found[0]):02X}", path)
+    return f"{DOCUMENT}{escaped}"
 
 
 def is_whole(record: Record) -> bool:
@@ -290,6 +313,7 @@ def _is_whole_snapshot(record: Record) -> bool:
 CHECKS: dict[str, Callable[[Record], bool]] = {
     "rename": _is_whole_rename,
     "clusters": lambda one: isinstance(one.get("set"), dict) and isinstance(one.get("gone", []), list),
+    "forget": lambda one: curation.are_texts(one.get("decisions", [])),
     "snapshot": _is_whole_snapshot,
     "vocabulary": lambda one: one.get("list") in ("type", "predicate"),
     "curation": curation.is_whole,
@@ -312,7 +336,7 @@ def replay(records: Iterable[Record]) -> Past:
             _move(past, told, record["moves"])
         elif kind == "forget":
             past.tombstones[record["id_sha256"]] = record["t"]
-            untold |= _forget(past, told, record["id_sha256"])
+            untold |= _forget(past, told, record)
         elif kind == "snapshot" or (kind == "remove" and is_snapshot(record["path"])):
             before = past.snapshots.pop(record["path"], None)
             past.replaced.update([before.sha256] if before else [])
@@ -321,7 +345,7 @@ def replay(records: Iterable[Record]) -> Past:
         elif kind in ("add", "remove"):
             past.additions = with_addition(past.additions, record)
         elif kind in ATTACHED:
-            for key in _named(record):
+            for key in named_by(record):
                 told.setdefault(key, []).append(record)
         elif kind in DECISIONS:
             past.decisions.append(record)
@@ -333,7 +357,7 @@ def replay(records: Iterable[Record]) -> Past:
     return past
 
 
-def _named(record: Record) -> set[str]:
+def named_by(record: Record) -> set[str]:
     """The ids that a record of the kinds ATTACHED names, or one of an earlier text."""
     return {record["id"], record["other"]} if record["kind"] == "judgement" else {record["id"]}
 
@@ -373,15 +397,38 @@ def _move(past: Past, told: dict[str, list[Record]], moves: Mapping[str, str]) -
         told.setdefault(key, []).extend(found)
 
 
-def _forget(past: Past, told: dict[str, list[Record]], mark: str) -> set[int]:
-    """Drop what is known of a memory; returns which of the records in `told` go with it."""
+def _forget(past: Past, told: dict[str, list[Record]], forgotten: Record) -> set[int]:
+    """Drop what is known of a memory or document; returns which of the records in `told` go with it."""
+    mark = forgotten["id_sha256"]
     past.versions = [version for version in past.versions if key_digest(version.memory_key) != mark]
     past.anchors = {key: [a for a in found if key_digest(a) != mark] for key, found in past.anchors.items()}
     past.decisions = [
-        _without(decision, {key for key in memories_of(decision) if key_digest(key) == mark})
+        without_memories(decision, {key for key in memories_of(decision) if key_digest(key) == mark})
         for decision in past.decisions
     ]
-    return {id(one) for key in [key for key in told if key_digest(key) == mark] for one in told.pop(key)}
+    gone = gone_with(past.decisions, forgotten)
+    past.decisions = [decision for decision in past.decisions if curation.ref_of(decision) not in gone]
+    for path in [path for path in past.snapshots if key_digest(document_key(path)) == mark]:
+        past.replaced.add(past.snapshots.pop(path).sha256)
+    return {id(one) for key in [key for key in told if is_meant(key, mark)] for one in told.pop(key)}
+
+
+def gone_with(decisions: Iterable[Record], forgotten: Record) -> set[str]:
+    """The refs of the decisions that go with what was forgotten.
+
+    Those that its record names, those between memories of which one is left, and those that are of such alone.
+    """
+    gone = set(forgotten.get("decisions", ()))
+    for one in decisions:
+        is_of_gone = set(curation.means(one))
+        if _is_moot(one) or (is_of_gone and is_of_gone <= gone):
+            gone.add(curation.ref_of(one))
+    return gone
+
+
+def _is_moot(record: Record) -> bool:
+    """Whether a decision was between memories, and all but one of them were forgotten."""
+    return is_between_memories(record) and len(memories_of(record)) < 2
 
 
 def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
@@ -393,9 +440,12 @@ def _renamed(version: Version, moves: Mapping[str, str]) -> Version:
 
 def memories_of(record: Record) -> list[str]:
     """The memories that a decision names."""
-    if record["kind"] != "curation" or record["action"] != "resolve" or record["of"] != "memories":
-        return []
-    return [key for side in SIDES for key in record.get(side, [])]
+    return [key for side in SIDES for key in record.get(side, [])] if is_between_memories(record) else []
+
+
+def is_between_memories(record: Record) -> bool:
+    """Whether a decision settles a conflict between memories."""
+    return bool(record["kind"] == "curation" and record["action"] == "resolve" and record["of"] == "memories")
 
 
 def with_moves(record: Record, moves: Mapping[str, str]) -> Record:
@@ -405,70 +455,8 @@ def with_moves(record: Record, moves: Mapping[str, str]) -> Record:
     return record | {side: [moves.get(key, key) for key in record[side]] for side in SIDES if side in record}
 
 
-def _without(record: Record, gone: Collection[str]) -> Record:
+def without_memories(record: Record, gone: Collection[str]) -> Record:
     """A decision without the memories that were forgotten."""
     if not gone:
         return record
     return record | {side: [key for key in record[side] if key not in gone] for side in SIDES if side in record}
-
-
-def remains(records: list[Record]) -> dict[int, Record | None]:
-    """What the records still tell of memories that were forgotten after them, by the record's place in the list.
-
-    The value is what the record is to become, None where nothing of it stays. A memory is followed through its renames,
-    so that what was written under an earlier id goes too. Texts come back this way when another machine's journal is
-    merged.
-    """
-    attached: dict[str, list[tuple[int, str]]] = {}  # id: places of its records, each with the id that stands in it
-    seen: list[int] = []  # places of cluster records
-    result: dict[int, Record | None] = {}
-    for place, record in enumerate(records):
-        if not is_whole(record):
-            continue
-        kind = record["kind"]
-        if kind in ("version", "curation", *ATTACHED):
-            for key in memories_of(record) if kind == "curation" else _named(record):
-                attached.setdefault(key, []).append((place, key))
-        elif kind == "rename":
-            taken = {old: attached.pop(old, []) for old in record["moves"]}
-            for old, new in record["moves"].items():
-                attached.setdefault(new, []).extend([*taken[old], (place, old)])
-        elif kind == "clusters":
-            seen.append(place)
-        elif kind == "forget":
-            mark = record["id_sha256"]
-            names = {key for key in attached if key_digest(key) == mark}
-            for key in list(names):
-                for at, old in attached.pop(key):
-                    names.add(old)
-                    _take_out(result, records, at, old)
-            for at in seen:
-                _strip_anchors(result, records, at, names, mark)
-    return result
-
-
-def _take_out(result: dict[int, Record | None], records: list[Record], place: int, old: str) -> None:
-    record = records[place]
-    now = result.get(place, record)
-    if record["kind"] not in ("rename", "curation") or now is None:
-        result[place] = None
-        return
-    if record["kind"] == "curation":
-        result[place] = _without(now, {old})
-        return
-    moves = {key: new for key, new in now["moves"].items() if key != old}
-    result[place] = {**now, "moves": moves} if moves else None
-
-
-def _strip_anchors(
-    result: dict[int, Record | None], records: list[Record], place: int, names: set[str], mark: str
-) -> None:
-    now = result.get(place, records[place])
-    if now is None:
-        return
-    kept = {
-        cluster: [anchor for anchor in anchors if anchor not in names and key_digest(anchor) != mark]
-        for cluster, anchors in now["set"].items()
-    }
-    if kept != now["set"]:
-        result[place] = {**now, "set": kept}

@@ -96,6 +96,8 @@ class Hit:
     citation: Citation | None = None  # of a chunk
     conflicts: tuple[str, ...] = ()  # ids of the open ones that it takes part in
     version: int | None = None
+    store: str | None = None  # of a recall over several: the name of the one that it is in
+    suspect: tuple[str, ...] = ()  # instruction-like, hidden-characters, prompt-like: what its text does
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Arm:
     state: str  # on, off
     candidates: int
     reason: str | None = None
+    model: str | None = None  # of the vector arm: whose vectors were compared
 
 
 @dataclass(slots=True)
@@ -117,3 +120,27 @@ class Recall:
     empty_because: str | None = None
     empty_message: str | None = None
     notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One store of a recall over several: what it answered by itself, or in `error` why it did not.
+
+    `hits` counts those of its own list; how many are in the common one, their `store` tells.
+    """
+
+    store: str
+    path: str
+    error: str | None = None  # a code: not_found, unreadable, busy, …
+    hits: int = 0
+    arms: dict[str, Arm] = field(default_factory=dict)
+    empty_because: str | None = None
+    empty_message: str | None = None
+
+
+@dataclass(slots=True)
+class ManyRecall(Recall):
+    """The answers of several stores as one list; `merged_by` is scores or ranks."""
+
+    stores: list[Asked] = field(default_factory=list)
+    merged_by: str = "scores"

@@ -95,7 +95,10 @@ def upload_path(name: str) -> str:
     plain = unicodedata.normalize("NFC", name).strip()
     is_name = re.fullmatch(r"[^/\\\x00-\x1f\x7f]+", plain) and plain not in (".", "..")
     if not is_name or len(plain.encode("utf-8", "replace")) > NAME_BYTES:
-        raise UsageError(f"{name!r} is no name for an upload.", hint="Give one such as report.pdf, without a folder.")
+        raise UsageError(
+            f"{name!r} is no name for an upload.",
+            hint=f"Give one such as report.pdf, without a folder, of at most {NAME_BYTES} bytes.",
+        )
     if secrets.find_secrets(plain):
         raise SecretFound("The name of the upload looks like a credential.", hint="Give it another one.")
     return documents.UPLOAD + text.plain(plain)

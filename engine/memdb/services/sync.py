@@ -124,6 +124,7 @@ def sync(
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
         report.documents = documents.sync(context, wait=wait, read_limit=read_limit, progress=progress)
+        _scrub(context, wait)
         mentions.refresh(context, wait=wait, limit=names_limit, progress=progress)
         if embed:
             try:
@@ -148,9 +149,15 @@ def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> S
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
             _apply(context, plan(context), report, yes, progress)
+    return report
+
+
+def _scrub(context: Context, wait: float) -> None:
+    """Clean the database of what was forgotten or removed; documents that were are dropped before it."""
+    if context.database.meta("scrub") is not None:
+        with files.writer(context.place, wait):
             if context.database.meta("scrub") is not None:
                 scrubbing.scrub(context)
-    return report
 
 
 def _behind(context: Context, walk: Walk) -> bool:

@@ -53,7 +53,8 @@ class JsonLines:
             except (ValueError, RecursionError) as error:
                 if broken[-1:] != [line.number]:
                     broken.append(line.number)
-                    reasons.append(_reason(error))
+                    is_cut = len(line.text) >= MAX_RECORD_CHARACTERS
+                    reasons.append(f"longer than {MAX_RECORD_CHARACTERS:,} characters" if is_cut else _reason(error))
                 continue
             block = record_block(value if isinstance(value, dict) else {"text": value}, line.number, line.number)
             if block is not None:
