@@ -49,6 +49,7 @@ IMPORT_NAMES = {
 }
 SHIPPED = [path for folder in ("engine", "cli") for path in sorted((REPOSITORY / folder).rglob("*.py"))]
 OWN = {"memdb", "memdb_cli"}
+STANDARD = set(sys.stdlib_module_names) | {"_sha2", "_sha256"}  # of one Python or the next
 OF_OTHERS = {
     # a package that one of ours always brings, under a name of its own
     "click": "typer",
@@ -124,7 +125,7 @@ def test_packages_used_for_a_file_are_never_imported() -> None:
 
 
 def test_every_import_is_declared() -> None:
-    declared = {import_name(requirement) for requirement in REQUIREMENTS} | OWN | set(sys.stdlib_module_names)
+    declared = {import_name(requirement) for requirement in REQUIREMENTS} | OWN | STANDARD
     found = {
         (path.relative_to(REPOSITORY).as_posix(), name)
         for path in SHIPPED
@@ -143,6 +144,6 @@ def test_the_plain_install_imports_no_extra() -> None:
         for path in SHIPPED
         if not any(surface in path.as_posix() for surface in surfaces)
         for name, at_once in imports(path)
-        if at_once and OF_OTHERS.get(name, name) not in core | OWN | set(sys.stdlib_module_names)
+        if at_once and OF_OTHERS.get(name, name) not in core | OWN | STANDARD
     }
     assert found == set()
