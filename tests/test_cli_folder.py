@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memdb.store import Store
 from tests.cli_support import make, memdb, write
 
 pytestmark = pytest.mark.usefixtures("no_model")
@@ -147,7 +148,7 @@ def test_doctor_is_content_with_a_sound_store(tmp_path: Path) -> None:
     answer = memdb("doctor", "--root", root, "--json")
     assert answer.code == 0
     assert answer.json["ok"] is True
-    assert all(set(finding) == {"check", "state", "detail", "hint"} for finding in answer.json["findings"])
+    assert all(set(finding) == {"check", "state", "detail", "hint", "repair"} for finding in answer.json["findings"])
 
 
 def test_doctor_ends_with_1_when_a_check_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +156,23 @@ def test_doctor_ends_with_1_when_a_check_fails(tmp_path: Path, monkeypatch: pyte
     from memdb.services.inspection import Finding
 
     root = make(tmp_path)
-    monkeypatch.setattr(inspection, "doctor", lambda _: [Finding("pages", "error", "torn", "Run `memdb rebuild`.")])
+    torn = [Finding("pages", "error", "torn", "Run `memdb rebuild`.")]
+    monkeypatch.setattr(inspection, "doctor", lambda _, **options: torn)
     answer = memdb("doctor", "--root", root)
     assert (answer.code, answer.out) == (1, "error   pages  torn\n               Run `memdb rebuild`.\n")
     assert memdb("doctor", "--root", root, "--json").json["ok"] is False
+
+
+def test_doctor_repairs_what_it_finds(tmp_path: Path) -> None:
+    root = make(tmp_path)
+    with Store.init(root) as store:
+        store._run(lambda context: context.database.connection.execute("delete from neighbor"))
+    assert memdb("doctor", "--root", root).code == 1
+    answer = memdb("doctor", "--fix", "--root", root)
+    assert answer.code == 0
+    assert answer.out.startswith("repaired  rebuilt the database from the files and the journal: neighbours\n")
+    assert memdb("doctor", "--deep", "--root", root, "--json").json["repaired"] == []
+    assert memdb("doctor", "--root", root).code == 0
 
 
 def test_reembed_without_a_model(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ def test_a_sound_store(store: Store) -> None:
         ("delete from link_key", "links"),
         ("delete from edge where kind = 'links_to'", "links"),
         ("delete from edge where kind = 'has_tag'", "tags"),
+        ("update memory set body = 'Another.' where base_key = 'user/tea'", "texts"),
+        ("update embedding set vector = zeroblob(length(vector))", "unit vectors"),
     ],
 )
 def test_rows_that_belong_to_nothing_or_are_missing(store: Store, damage: str, check: str) -> None:
@@ -73,8 +75,9 @@ def test_rows_that_belong_to_nothing_or_are_missing(store: Store, damage: str, c
         other.close()
         assert bad(store)[check] == "error"
         finding = next(finding for finding in store.doctor() if finding.check == check)
-        assert "memdb rebuild" in (finding.hint or "")
-        store.rebuild()
+        assert "memdb doctor --fix" in (finding.hint or "")
+        assert finding.repair == "rebuild"
+        assert store.repair()[0].startswith("rebuilt the database from the files and the journal: ")
         assert bad(store) == {}
 
 
@@ -117,3 +120,79 @@ def test_no_model(tmp_path: Path) -> None:
     with Store.init(tmp_path / "root", embedder=Embedder(enabled=False)) as store:
         store.sync()
         assert bad(store) == {"model": "warning"}
+
+
+def test_a_sound_store_is_not_repaired(store: Store) -> None:
+    with store:
+        before = store.digest()
+        assert store.repair() == store.repair(deep=True) == []
+        assert store.digest() == before
+
+
+def test_rows_that_only_a_comparison_shows(store: Store) -> None:
+    """A title follows from the file alone: no other table has to agree with it."""
+    with store:
+        live = store.digest()
+        store._run(lambda context: context.database.connection.execute("update memory set title = 'Another'"))
+        assert bad(store) == {}
+        found = {one.check: one for one in store.doctor(deep=True)}
+        assert (found["rows"].state, "memory" in found["rows"].detail) == ("error", True)
+        assert store.repair(deep=True) == ["rebuilt the database from the files and the journal: memory differed"]
+        assert [one.state for one in store.doctor(deep=True) if one.check == "rows"] == ["ok"]
+        assert store.digest().tables == live.tables
+        assert not list(store.place.home.glob(".memdb-doctor-*"))
+
+
+def test_what_is_behind_is_brought_up(store: Store) -> None:
+    with store:
+        write_files(store.place.root, {"user/tea.md": "Black tea now.\n"})
+        assert store.repair() == ["brought the index up to the files: files"]
+        assert bad(store) == {}
+
+
+def test_what_a_killed_process_left_is_found_and_removed(store: Store) -> None:
+    with store:
+        left = [store.place.home / "memory.db.rebuild", store.place.journal / ".memdb-abc.tmp"]
+        for file in left:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(b"half")
+        assert bad(store) == {"leftovers": "warning"}
+        assert store.repair() == ["removed 2 files that a process left unfinished"]
+        assert bad(store) == {} and not any(file.exists() for file in left)
+
+
+@pytest.mark.parametrize("touch", ["nothing", "times", "bytes", "bytes under the same times"])
+def test_bytes_that_changed_while_the_store_was_closed(store: Store, touch: str) -> None:
+    from memdb.services import checking
+
+    live = store.digest()
+    store.close()
+    file = store.place.database
+    data = bytearray(file.read_bytes())
+    noted = checking._noted(store.place)
+    assert noted is not None and noted.crc is not None
+    if touch.startswith("bytes"):
+        data[len(data) // 2 + 11] ^= 0x40
+    if touch != "nothing":
+        file.write_bytes(data)
+    if touch == "bytes under the same times":
+        stamp = checking._stamp(store.place)
+        assert stamp is not None
+        checking._write(store.place, noted._replace(stamp=stamp))
+    with Store(store.place, FakeEmbedder()) as again:
+        assert bool(again.damage) == touch.startswith("bytes")
+        assert again.digest().tables == live.tables
+
+
+def test_a_process_that_is_killed_before_the_note_leaves_no_damage(store: Store) -> None:
+    """The log is folded in, the note of it is not written yet: the file is another one than was noted before."""
+    from memdb.services import checking
+
+    store.save("user/more", "More.\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "note", lambda place: None)
+        store.close()
+    assert not store.place.checked.exists() and not store.place.log.exists()
+    with Store(store.place, FakeEmbedder()) as again:
+        assert again.damage is None
+        assert again.stats()["memories"] == 3

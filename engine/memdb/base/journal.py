@@ -2,14 +2,17 @@
 
 Each line is a JSON object `{"t": time, "w": writer, "kind": ..., ...}`. `t` is a hybrid logical time (Kulkarni et al.
 2014): milliseconds since 1970 and a counter, so that a writer's lines never go backward even when its clock does, and
-all writers' lines have one order, `(t, w)`.
+all writers' lines have one order, `(t, w)`. The last member of a line, `"c"`, is the CRC-32 of what is before it: a
+line with another one is damaged and passed over. Lines without it, of an earlier memdb, are read as they are.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,9 @@ from typing import Any
 from memdb.errors import NotWritable
 
 Record = dict[str, Any]
+
+SUMMED = re.compile(rb'(\{.*),"c":"([0-9a-f]{8})"\}', re.DOTALL)
+"""A line with its checksum; the first group is what the sum is of."""
 
 
 class Journal:
@@ -130,7 +136,8 @@ class Journal:
 
 
 def _line(record: Record) -> bytes:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    plain = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")[:-1]
+    return b'%b,"c":"%08x"}' % (plain, zlib.crc32(plain))
 
 
 def _lines(file: Path) -> list[bytes]:
@@ -147,12 +154,16 @@ def _ends_line(file: Any) -> bool:
 
 
 def _parse(line: bytes) -> Record | None:
+    summed = SUMMED.fullmatch(line.strip())
+    if summed is not None and zlib.crc32(summed[1]) != int(summed[2], 16):
+        return None
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in ("t", "w", "kind")):
         return None
+    record.pop("c", None)
     return record
 
 

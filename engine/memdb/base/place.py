@@ -6,6 +6,7 @@ A hook imports this, and little else: a dataclass would cost it more than all th
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +65,24 @@ class Place(NamedTuple):
     @property
     def lock(self) -> Path:
         return self.home / "lock"
+
+    @property
+    def log(self) -> Path:
+        """SQLite's write-ahead log, where one is."""
+        return self.database.with_name(self.database.name + "-wal")
+
+    @property
+    def checked(self) -> Path:
+        """The note of how memdb left the database."""
+        return self.home / "local" / "checked.json"
+
+    def withdraw_note(self) -> None:
+        """Take the note back before the database changes: what a killed process leaves is looked at when it is opened.
+
+        A read-only folder has no note that could be wrong.
+        """
+        with suppress(OSError):
+            self.checked.unlink(missing_ok=True)
 
     @property
     def served(self) -> Path:

@@ -24,8 +24,10 @@ OFF = ("0", "no", "off", "false", "none")
 def find_root(start: Path | None = None) -> Path:
     """The root to use when none is named.
 
-    MEMDB_ROOT, the nearest folder upward with `.memdb/`, else a per-user folder.
+    MEMDB_STORE, MEMDB_ROOT, the nearest folder upward with `.memdb/`, else a per-user folder.
     """
+    if os.environ.get("MEMDB_STORE"):
+        return place().root
     named = os.environ.get("MEMDB_ROOT")
     if named:
         return Path(named).expanduser()
@@ -39,7 +41,15 @@ def user_folder() -> Path:
 
 
 def place(root: Path | str | None = None, database: Path | str | None = None) -> Place:
-    """The place of a store; symlinks, `~` and trailing slashes lead to the same one."""
+    """The place of a store; symlinks, `~` and trailing slashes lead to the same one.
+
+    Without a root it is the store of MEMDB_STORE, by name or folder, else that of `find_root`.
+    """
+    named = os.environ.get("MEMDB_STORE") if root is None else None
+    if named:
+        from memdb.base import named as stores  # noqa: PLC0415 (it reads settings itself)
+
+        return stores.place(named, database)
     chosen = Path(root) if root is not None else find_root()
     try:
         return at(chosen, database)
@@ -60,6 +70,13 @@ def initialise(where: Place) -> bool:
         write_settings(where, {"id": secrets.token_hex(8)})
         (where.home / ".gitignore").write_text(GITIGNORE, encoding="utf-8", newline="\n")
     return fresh
+
+
+def give_id(where: Place) -> str:
+    """Give a store an id, where its settings were written by hand and have none."""
+    mark = secrets.token_hex(8)
+    write_settings(where, read_settings(where) | {"id": mark})
+    return mark
 
 
 def require(where: Place) -> None:

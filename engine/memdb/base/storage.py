@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import apsw
 from apsw import bestpractice
 
-from memdb.base import resources
+from memdb.base import database_file, resources
 from memdb.errors import Busy, MemdbError, NewerStore, NotWritable, StoreUnreadable
 
 APPLICATION_ID = 0x6D656D64
@@ -48,9 +49,17 @@ class Damaged(MemdbError):
 class Database:
     """One connection to a store's file; `read_only` where the folder takes no write."""
 
-    def __init__(self, path: Path, *, create: bool = True, page_size: int = PAGE_SIZE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        page_size: int = PAGE_SIZE,
+        before_write: Callable[[], None] | None = None,
+    ) -> None:
         """Open, check that it is ours, migrate to the newest schema; a new one has pages of so many bytes.
 
+        `before_write` is called before each write transaction.
         Raises Damaged where the file is no memdb database, NewerStore where a newer memdb wrote it,
         StoreUnreadable where it cannot be opened.
         """
@@ -59,6 +68,7 @@ class Database:
         self.vector_reason: str | None = None
         self._busy_ms = BUSY_MS
         self._page_size = page_size
+        self._before_write = before_write
         self.connection = self._connect(create)
         try:
             self._identify()
@@ -147,7 +157,10 @@ class Database:
                 f"{self.path} was written by a newer memdb (it has {ahead[-1]}).",
                 hint="Upgrade memdb: pip install --upgrade memdb-engine",
             )
-        if len(applied) == len(known) and self.meta("views") == views_digest():
+        checked = self.meta("schema") == migrations_digest()
+        if applied and not checked and not self._has_tables_of(applied):
+            raise Damaged(f"{self.path} has other tables than memdb makes.")
+        if len(applied) == len(known) and checked and self.meta("views") == views_digest():
             return
         with self.write():
             applied = self._applied()
@@ -161,7 +174,24 @@ class Database:
                     self.connection.execute(statements)
                     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
                     self.connection.execute("insert into migration values (?, ?)", (name, stamp))
+            self.set_meta("schema", migrations_digest())
             self._create_views()
+
+    def _has_tables_of(self, applied: set[str]) -> bool:
+        """Whether tables, indexes and triggers are as these migrations make them; what somebody added is not looked at.
+
+        An unfinished memdb may have had other ones under the same names.
+        """
+        model = apsw.Connection(":memory:")
+        try:
+            for name, statements in resources.migrations():
+                if name in applied:
+                    model.execute(statements)
+            return schema_of(model) <= schema_of(self.connection)
+        except apsw.SQLError:
+            return False  # they do not build on one another
+        finally:
+            model.close()
 
     def _applied(self) -> set[str]:
         if not self.connection.table_exists(None, "migration"):
@@ -187,8 +217,11 @@ class Database:
             self.connection.set_busy_timeout(before)
 
     def close(self) -> None:
-        """Close the connection; SQLite folds the write-ahead log into the file when it is the last one."""
-        with suppress(apsw.BusyError):
+        """Close the connection; SQLite folds the write-ahead log into the file when it is the last one.
+
+        What cannot be folded, on a full disk, stays in the log.
+        """
+        with suppress(apsw.Error):
             self.connection.close()
 
     @contextmanager
@@ -198,6 +231,8 @@ class Database:
             raise NotWritable(
                 f"{self.path} or its folder is read-only.", hint="Change its permissions, or copy the store."
             )
+        if self._before_write is not None:
+            self._before_write()
         try:
             self.connection.execute("begin immediate")
             yield self.connection
@@ -244,10 +279,13 @@ class Database:
         else:
             self.connection.execute("insert or replace into meta values (?, ?)", (key, value))
 
-    def check(self) -> str | None:
-        """What SQLite's own quick check finds wrong, or None. Reads the whole file."""
+    def check(self, *, whole: bool = False) -> str | None:
+        """What SQLite's own quick check finds wrong, or None. Reads the whole file.
+
+        With `whole`, indexes are compared with their tables too, which takes longer.
+        """
         try:
-            found = [row[0] for row in self.connection.execute("pragma quick_check(5)")]
+            found = [row[0] for row in self.connection.execute(f"pragma {'integrity' if whole else 'quick'}_check(5)")]
         except DAMAGE as error:
             return str(error)
         return None if found == ["ok"] else "; ".join(str(line) for line in found)
@@ -256,8 +294,7 @@ class Database:
 def page_size_of(path: Path) -> int:
     """The bytes of a page of a database as its header has them; of what is no database, those of a new one."""
     try:
-        with path.open("rb") as file:
-            header = file.read(18)
+        header = database_file.head(path, 18)
     except OSError:
         return PAGE_SIZE
     size = int.from_bytes(header[16:18], "big")
@@ -267,6 +304,23 @@ def page_size_of(path: Path) -> int:
         if header.startswith(b"SQLite format 3\0") and size in (1 << power for power in range(9, 17))
         else PAGE_SIZE
     )
+
+
+def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str]]:
+    """What a database has, as `(type, name, statement)`; comments and blanks do not count, nor do views."""
+    rows = connection.execute("select type, name, coalesce(sql, '') from sqlite_schema where type <> 'view'")
+    return {
+        (kind, name, "".join(re.sub(r"--[^\n]*", "", statement).lower().split()))
+        for kind, name, statement in rows
+        if not name.startswith("sqlite_")
+    }
+
+
+def migrations_digest() -> str:
+    """Changes when the text of a migration does: a database that has it was compared with what they make."""
+    from hashlib import sha256  # noqa: PLC0415
+
+    return sha256("".join(statements for _, statements in resources.migrations()).encode()).hexdigest()
 
 
 def views_digest() -> str:
@@ -298,6 +352,13 @@ MISSING_PARTS = (
 """What SQLite says when a file has other tables than it should: half written, or changed by another program."""
 
 
+WHOLE = "Free some space on its disk, then try again. What was asked for is done whole or not at all."
+"""What a write that failed comes to: a decision that was journaled before is shown by the next sync."""
+
+REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+"""What an operating system says of a file that it does not let be written (or read) now."""
+
+
 def explain(path: Path, error: BaseException) -> BaseException:  # noqa: PLR0911 (one for each kind of error)
     """The memdb error for an SQLite error, with what to do next; any other error as it is."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
@@ -306,11 +367,16 @@ def explain(path: Path, error: BaseException) -> BaseException:  # noqa: PLR0911
             hint="Wait for it to finish, or end it, then try again; nothing was changed.",
         )
     if isinstance(error, apsw.FullError):
-        return NotWritable(f"The disk that holds {path} is full.", hint="Free some space; nothing was changed.")
+        return NotWritable(f"The disk that holds {path} is full.", hint=WHOLE)
     if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) not in READ_ERRORS:
-        return NotWritable(f"{path} takes no write: {error}", hint="Free some space on its disk; nothing was changed.")
+        return NotWritable(f"{path} takes no write: {error}", hint=WHOLE)
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return NotWritable(f"{path} takes no write: {error}", hint="Check the permissions of the file and its folder.")
+    if isinstance(error, OSError) and error.errno in REFUSED:
+        return NotWritable(
+            f"{error.filename or path} cannot be read or written: {error.strerror}.",
+            hint="Check the permissions and the free space, then try again.",
+        )
     if isinstance(error, (*DAMAGE, *UNREADABLE_VALUES)):
         return Damaged(f"{path} cannot be read as a database: {error}")
     if isinstance(error, apsw.SQLError) and any(part in str(error) for part in MISSING_PARTS):

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import apsw
 
-from memdb.base.storage import DAMAGE, Database
-from memdb.base.text import name_key
+from memdb.base.storage import DAMAGE, UNREADABLE_VALUES, Database
+from memdb.base.text import name_key, sha256_text
+from memdb.services.rebuilding import is_unit
 
 RELAYS = "active and weight > 0 and src <> dst and kind <> 'contradicts'"
 """The edges that a walk may take, as the triggers on `edge` have it."""
@@ -76,18 +77,20 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
 def check(database: Database) -> dict[str, str | None]:
     """What is wrong with each group of tables, in words, or None. Reads every row."""
     checks: dict[str, Callable[[], str | None]] = {
-        "pages": database.check,
+        "pages": lambda: database.check(whole=True),
         "foreign keys": lambda: _first(database, "select \"table\" || ' ' || rowid from pragma_foreign_key_check"),
         "keyword index": lambda: _keyword_index(database),
     }
     for name, statements in STATEMENTS.items():
         checks[name] = lambda statements=statements: _any(database, statements)  # type: ignore[misc]
     checks["tags"] = lambda: _tags(database)
+    checks["texts"] = lambda: _texts(database)
+    checks["unit vectors"] = lambda: _unit_vectors(database)
     found: dict[str, str | None] = {}
     for name, look in checks.items():
         try:
             found[name] = look()
-        except (*DAMAGE, apsw.SQLError) as error:
+        except (*DAMAGE, *UNREADABLE_VALUES, apsw.SQLError) as error:
             found[name] = str(error)
     return found
 
@@ -117,3 +120,21 @@ def _tags(database: Database) -> str | None:
         if edges.get(memory, set()) != {f"tag:{label}" for tag in json.loads(tags) if (label := name_key(tag))}:
             return f"first of them: {key}"
     return None
+
+
+def _texts(database: Database) -> str | None:
+    """Whether the texts that are searched are those whose hashes stand beside them."""
+    memories = "select node.key, text_sha256, name, description, body from memory join node using (id)"
+    for key, digest, *parts in database.connection.execute(memories):
+        if digest != sha256_text("\n".join(part for part in (*parts[:2], parts[2].strip()) if part)):
+            return f"first of them: {key}"
+    chunks = "select node.key, text_sha256, prefix, text from chunk join node using (id)"
+    for key, digest, prefix, text in database.connection.execute(chunks):
+        if digest != sha256_text("\n".join(part for part in (prefix, text.strip()) if part)):
+            return f"first of them: {key}"
+    return None
+
+
+def _unit_vectors(database: Database) -> str | None:
+    rows = database.connection.execute("select text_sha256, vector from embedding")
+    return next((f"first of them: {digest}" for digest, vector in rows if not is_unit(vector)), None)

@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from memdb.base import settings
+from memdb.base import database_file, settings
 from memdb.base.embedding import Embedder
 from memdb.base.journal import Journal, Record
 from memdb.base.place import FOLDER, Place
 from memdb.base.storage import Damaged, Database
-from memdb.domain import history
+from memdb.domain import history, remains
 from memdb.errors import StoreUnreadable
 
 Progress = Callable[[str, int, int], None]
@@ -60,7 +60,7 @@ class Context:
             self.close()
         if self._database is None:
             foreign_check(self.place)
-            self._database = Database(self.place.database)
+            self._database = Database(self.place.database, before_write=self.place.withdraw_note)
             self._identity = file_identity(self.place.database)
         return self._database
 
@@ -175,9 +175,9 @@ class Context:
         from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
 
         records = self.journal.read(history.KINDS)
-        if history.remains(records):
-            self.journal.rewrite(history.remains)
-            self.database.set_meta("scrub", "1")
+        if remains.remains(records):
+            self.journal.rewrite(remains.remains)
+            self.database.set_meta("scrub", "forgotten")
             records = self.journal.read(history.KINDS)
         state = self.journal.state()
         past = history.replay(records)
@@ -187,7 +187,7 @@ class Context:
         if fresh and self.database.value("select 1 from source"):
             # Of these, a text that is still in the tables is not a past to keep once its file is gone.
             self.set_forgotten(self.forgotten() | fresh)
-            self.database.set_meta("scrub", "1")
+            self.database.set_meta("scrub", "forgotten")
         run("delete from tombstone")
         past_texts().keep(self.database, past.versions)
         insert_tombstones(self.database, past.tombstones)
@@ -354,8 +354,7 @@ def foreign_check(place: Place) -> None:
     if place.database.is_relative_to(place.home) or not place.database.is_file():
         return
     try:
-        with place.database.open("rb") as file:
-            header = file.read(72)
+        header = database_file.head(place.database, 72)
     except OSError as error:
         raise StoreUnreadable(f"{place.database} cannot be read: {error.strerror}") from error
     if header and not header.startswith(SQLITE_HEADER):

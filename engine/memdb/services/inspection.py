@@ -15,8 +15,8 @@ from memdb.base.files import Found
 from memdb.base.llm import configured
 from memdb.base.storage import Database
 from memdb.errors import MemdbError
-from memdb.services import auto_index, consistency, entity_checks, sync, vectors
-from memdb.services.context import Context
+from memdb.services import auto_index, checking, consistency, entity_checks, scrubbing, sync, vectors
+from memdb.services.context import Context, Progress, silent
 from memdb.services.extraction_plans import MOST_TRIES
 
 
@@ -58,16 +58,25 @@ def stats(context: Context) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: `state` is ok, warning or error; `hint` says what to do."""
+    """One check: `state` is ok, warning or error; `hint` says what to do, `repair` what `doctor --fix` does of it."""
 
     check: str
     state: str
     detail: str
     hint: str | None = None
+    repair: str | None = None  # rebuild, sync or remove
 
 
-def doctor(context: Context) -> list[Finding]:
-    """Look at everything that can be wrong: the program, the model, the database, the journal, the files."""
+REBUILD = "Run `memdb doctor --fix` (or `memdb rebuild`): the files and the journal have everything."
+
+SYNC = "Run `memdb sync`."
+
+
+def doctor(context: Context, *, deep: bool = False, progress: Progress = silent) -> list[Finding]:
+    """Look at everything that can be wrong: the program, the model, the database, the journal, the files.
+
+    With `deep`, the database is also built once more, aside, and compared; what is behind is brought up first.
+    """
     findings = [Finding("program", "ok", f"Python {sys.version.split()[0]}, SQLite {apsw.sqlite_lib_version()}")]
     findings.append(_embedder(context))
     database = context.database
@@ -77,6 +86,7 @@ def doctor(context: Context) -> list[Finding]:
         if reason
         else Finding("sqlite-vec", "ok", "loaded")
     )
+    findings.append(_bytes(context))
     findings += _database(database)
     findings += _entities(context)
     findings.append(_waiting(context))
@@ -88,6 +98,7 @@ def doctor(context: Context) -> list[Finding]:
         if damaged
         else Finding("journal", "ok", f"{len(context.journal.files())} files")
     )  # fmt: skip
+    findings.append(_leftovers(context))
     findings.append(_files(context))
     findings.append(_documents(database))
     findings.append(_language_model(context))
@@ -99,7 +110,38 @@ def doctor(context: Context) -> list[Finding]:
         if problems
         else Finding("problems", "ok", "none")
     )
+    if deep:
+        findings.append(_compared(context, progress))
     return findings
+
+
+def _bytes(context: Context) -> Finding:
+    """What is on the disk, against what memdb left there: a disk that fails changes bytes and no time."""
+    wrong = checking.difference(context.place)
+    if wrong:
+        return Finding("bytes", "error", f"the database {wrong}", REBUILD, "rebuild")
+    return Finding("bytes", "ok", "none that memdb did not write")
+
+
+def _leftovers(context: Context) -> Finding:
+    found = scrubbing.leftovers(context.place)
+    if found:
+        said = f"{len(found)} unfinished files, first {found[0].name}"
+        return Finding("leftovers", "warning", said, "`memdb doctor --fix` removes them.", "remove")
+    return Finding("leftovers", "ok", "none")
+
+
+def _compared(context: Context, progress: Progress) -> Finding:
+    from memdb.services import comparing  # noqa: PLC0415 (seldom used)
+
+    try:
+        tables = comparing.differing(context, progress=progress)
+    except MemdbError as error:
+        return Finding("rows", "warning", f"not compared: {error.message}", error.hint)
+    if tables:
+        return Finding("rows", "error", f"other than files and journal make them in {', '.join(tables)}", REBUILD,
+                       "rebuild")  # fmt: skip
+    return Finding("rows", "ok", "as files and journal make them")
 
 
 def _embedder(context: Context) -> Finding:
@@ -133,18 +175,16 @@ def _language_model(context: Context) -> Finding:
 
 def _database(database: Database) -> list[Finding]:
     return [
-        Finding(name, "error", wrong, "Run `memdb rebuild`: the files and the journal have everything.")
-        if wrong
-        else Finding(name, "ok", "consistent")
+        Finding(name, "error", wrong, REBUILD, "rebuild") if wrong else Finding(name, "ok", "consistent")
         for name, wrong in consistency.check(database).items()
     ]
 
 
 def _entities(context: Context) -> list[Finding]:
     return [
-        Finding(one.name, "warning", one.wrong, "Run `memdb sync`.")
+        Finding(one.name, "warning", one.wrong, SYNC, "sync")
         if one.wrong and one.waits
-        else Finding(one.name, "error", one.wrong, "Run `memdb rebuild`: texts and decisions are untouched by this.")
+        else Finding(one.name, "error", one.wrong, REBUILD, "rebuild")
         if one.wrong
         else Finding(one.name, "ok", "as texts and decisions make them")
         for one in entity_checks.check(context)
@@ -154,7 +194,7 @@ def _entities(context: Context) -> list[Finding]:
 def _waiting(context: Context) -> Finding:
     waiting = vectors.pending_count(context) if context.embedder.status.state != "off" else 0
     if waiting:
-        return Finding("embedded", "warning", f"{waiting} texts are not embedded yet", "Run `memdb sync`.")
+        return Finding("embedded", "warning", f"{waiting} texts are not embedded yet", SYNC, "sync")
     return Finding("embedded", "ok", "nothing waits")
 
 
@@ -167,7 +207,7 @@ def _files(context: Context) -> Finding:
         return Finding("files", "error", error.message, error.hint)
     behind = len(changed) + len(plan.missing)
     if behind:
-        return Finding("files", "warning", f"{behind} files changed since the last sync", "Run `memdb sync`.")
+        return Finding("files", "warning", f"{behind} files changed since the last sync", SYNC, "sync")
     return Finding("files", "ok", f"{plan.walk.count} memories, index up to date")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def rebuild(
             with fresh.write():
                 context.replay_journal()
                 fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
-            _carry_over(place.database, fresh)
+            carry_over(place.database, fresh)
             report = sync.sync(context, yes=True, embed_limit=None if keep_old else HEAL_EMBEDS, progress=progress)
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
@@ -73,11 +74,12 @@ def rebuild(
             # Whatever it was, Ctrl-C too, goes on; what was embedded so far is kept for the next try.
             context.close()
             _rescue(aside, place)
-            remove(aside)
+            _discard(aside)
             raise
         context.close()
+        place.withdraw_note()
         if _copy_over(aside, place.database):
-            remove(aside)
+            _discard(aside)
         else:
             _swap(aside, place.database)
         checking.note(place)
@@ -132,7 +134,7 @@ def _salvage(old: Path, fresh: Database) -> int:
     try:
         rows = source.execute("select model, text_sha256, vector from embedding")
         while True:
-            batch = [row for row in _some(rows) if _is_unit(row[2])]
+            batch = [row for row in _some(rows) if is_unit(row[2])]
             if not batch:
                 break
             with fresh.write() as connection:
@@ -146,7 +148,7 @@ def _salvage(old: Path, fresh: Database) -> int:
     return taken
 
 
-def _carry_over(old: Path, fresh: Database) -> None:
+def carry_over(old: Path, fresh: Database) -> None:
     """Take over the documents whose files are gone; those that are no longer wanted leave with the next sync."""
     if not old.exists():
         return
@@ -185,7 +187,7 @@ def _some(rows: apsw.Cursor) -> list[tuple[str, str, bytes]]:
     return found
 
 
-def _is_unit(blob: object) -> bool:
+def is_unit(blob: object) -> bool:
     import numpy as np  # noqa: PLC0415
 
     if not isinstance(blob, bytes) or not blob or len(blob) % 4:
@@ -197,9 +199,20 @@ def _is_unit(blob: object) -> bool:
 
 
 def remove(database: Path) -> None:
-    """Delete a database file with its log and shared memory."""
-    for part in PARTS:
-        database.with_name(database.name + part).unlink(missing_ok=True)
+    """Delete a database file with its log and shared memory. Raises NotWritable."""
+    try:
+        for part in PARTS:
+            database.with_name(database.name + part).unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWritable(
+            f"{database} cannot be deleted: {error.strerror or error}.", hint="Check the permissions of its folder."
+        ) from error
+
+
+def _discard(aside: Path) -> None:
+    """Delete what was built, where it can be; what stays is a leftover that the next rebuild takes away."""
+    with suppress(NotWritable):
+        remove(aside)
 
 
 def _copy_over(fresh: Path, old: Path) -> bool:
@@ -241,7 +254,7 @@ def _swap(fresh: Path, old: Path) -> None:
             old.with_name(old.name + part).unlink(missing_ok=True)
         fresh.replace(old)
     except OSError as error:
-        remove(fresh)
+        _discard(fresh)
         raise NotWritable(
             f"{old} cannot be replaced: {error.strerror or error}.",
             hint="Close other programs that have it open (a Datasette, an SQLite browser), then run `memdb rebuild`.",

@@ -1,0 +1,46 @@
+"""Damage to rows, by name: a statement that another program runs, and the check of the doctor that names it."""
+
+from __future__ import annotations
+
+DAMAGES: dict[str, tuple[str, str]] = {
+    "a text without words": ("delete from fts where rowid = (select min(id) from memory)", "keyword rows"),
+    "a text without length": ("delete from fts_length where node_id = (select min(id) from memory)", "keyword rows"),
+    "wrong totals": ("update fts_total set texts = 7", "keyword rows"),
+    "words of nothing": ("insert into fts (rowid, body) values (9999, 'ghost')", "keyword rows"),
+    "a broken keyword index": ("update fts_data set block = x'00' where id = 10", "keyword index"),
+    "a wrong degree": ("update node set degree = 99 where key = 'user/tea'", "degrees"),
+    "missing neighbours": ("delete from neighbor where kind = 'links_to'", "neighbours"),
+    "neighbours without edge": ("insert into neighbor values (1, 2, 9999, 'links_to', 0.7)", "neighbours"),
+    "neighbours of another weight": ("update neighbor set weight = 0.1", "neighbours"),
+    "missing vectors": ("delete from embedding", "vectors"),
+    "a vector that is none": ("update embedding set vector = zeroblob(length(vector))", "unit vectors"),
+    "missing signatures": ("delete from signature", "vector index"),
+    "a signature of nothing": ("insert into signature values (9999, x'00')", "vector index"),
+    "vectors of another text": ("update embedded set text_sha256 = ''", "vectors"),
+    "missing passages": ("delete from passage", "vectors"),
+    "an edge to nothing": (
+        "insert into edge (src, dst, kind, weight) values (1, 9999, 'links_to', 0.7)",
+        "foreign keys",
+    ),
+    "a memory without file": ("delete from source where path = 'user/tea.md'", "foreign keys"),
+    "a node without memory": ("delete from memory where base_key = 'user/tea'", "nodes"),
+    "a tag of nothing": ("insert into node (kind, key, label) values ('tag', 'tag:nobody', 'nobody')", "nodes"),
+    "an empty cluster": ("insert into node (kind, key, label) values ('cluster', 'cluster:c-0', '')", "nodes"),
+    "memories without keys": ("delete from memory_key", "links"),
+    "links without keys": ("delete from link_key", "links"),
+    "links without edges": ("delete from edge where kind = 'links_to'", "links"),
+    "tags without edges": ("delete from edge where kind = 'has_tag'", "tags"),
+    "another text of a memory": ("update memory set body = body || 'x' where base_key = 'user/tea'", "texts"),
+    "another text of a chunk": ("update chunk set text = text || 'x'", "texts"),
+    "mentions without edges": ("delete from edge where kind = 'mentions'", "mention edges"),
+    "relations without edges": ("delete from edge where kind = 'relates'", "relations"),
+    "entities that are gone": ("delete from entity", "entities"),
+    "another decision": ("update entity_decision set name = 'Another'", "decisions"),
+    "an index that does not fit": ("update node set key = key || 'x' where kind = 'tag'", "tags"),
+    "an earlier text that changed": ("update memory_version set text = text || 'x'", "rows"),
+    "an earlier text that is gone": ("delete from memory_version", "rows"),
+    "an output that is gone": ("delete from extraction", "rows"),
+    "a title that changed": ("update memory set title = 'Another' where base_key = 'project/ferry'", "rows"),
+    "a chunk of another page": ("update chunk set start_line = 99", "rows"),
+}
+"""Against the store of `tests.bench.faults.stores`; `rows` is the check of `doctor --deep`."""
