@@ -206,7 +206,7 @@ def _errors() -> str:
     rows = [
         f"| `{kind.__name__}` | `{kind.code}` | {(inspect.getdoc(kind) or '').splitlines()[0]} |"
         for kind in sorted(all_errors(MemdbError), key=lambda kind: kind.__name__)
-        if kind.__module__.startswith("memdb.")
+        if kind.__module__.startswith(("memdb.errors", "memdb.base.", "memdb.domain.", "memdb.services."))
     ]
     told = (
         "All have `message`, `hint` and `code`, and `MemdbError` is the base of them all; most are in `memdb.errors`."

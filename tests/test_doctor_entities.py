@@ -191,7 +191,7 @@ def test_what_is_broken_is_named(store: Store, damage: str, check: str, said: st
     assert said in bad(store)[check]
     finding = next(finding for finding in store.doctor() if finding.check == check)
     assert finding.state == "error"
-    assert finding.hint == "Run `memdb rebuild`: texts and decisions are untouched by this."
+    assert finding.hint == "Run `memdb doctor --fix` (or `memdb rebuild`): the files and the journal have everything."
 
 
 def test_a_rebuild_mends_it_all(store: Store) -> None:

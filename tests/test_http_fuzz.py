@@ -38,7 +38,7 @@ NEVER_ENDS = "changes"
 
 TRUE_WORDS: dict[str, tuple[str, ...]] = {
     "id": ("entity:ada wren", "ada wren", "Corvin Works", "user/ada", "document:docs/guide.html", "tag:people",
-           "document:docs/guide.html#1", "1", "7"),
+           "1", "7"),  # no id with a #: what makes requests here leaves it bare, and no client sends what is behind one
     "number": ("1", "0"),
     "name": ("ship", "person", "app.js", "boat", "Ada Wren", "works_at"),
     "into": ("Ada Wren", "entity:bryn lowe", "nobody"),
