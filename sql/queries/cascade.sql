@@ -17,7 +17,7 @@ relay as materialized (
     select node_id, key, score from pool order by score desc, key limit :hub_pool
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
--- less, the more texts mention it: 3 / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
+-- less, the more texts mention it: :relayed / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
 -- passes on :passes_about, which undoes the decay of that hop in a large store: a thing and the text about it are one.
 -- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
 -- join, so a hub of any size costs no more than these. A last hop to what is no answer, or, where only the best path counts, to
@@ -27,7 +27,7 @@ walk (node_id, depth, score, came_from, seed_id, passes, passes_about, trail) as
     select node_id, 0, start, 0, node_id, 1.0, 1.0, key || char(9) || start from seed
     union all
     select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, 3.0 / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
+           iif(other.kind = 'entity', min(1.0, :relayed / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
            walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
                || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
     from walk
@@ -40,7 +40,7 @@ walk (node_id, depth, score, came_from, seed_id, passes, passes_about, trail) as
       and walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay >= :walk_floor
     union all
     select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, 3.0 / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
+           iif(other.kind = 'entity', min(1.0, :relayed / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
            walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
                || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
     from walk

@@ -1,15 +1,17 @@
 -- Which memories does a question find, and how likely is each? The keyword arm is here, the vector arm's hits come in as
 -- :vector_hits; fusion mixes them. Runs in any SQLite from 3.40 on.
 with
--- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf, weight].
+-- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf, weight, taken]. Of a name that a
+-- text bears itself, one of :bearers, the words ask for that text: they are taken, and say nothing for others.
 term as materialized (
-    select key as place, value ->> 0 as term, value ->> 1 as idf, value ->> 2 as weight from json_each(:terms)
+    select key as place, value ->> 0 as term, value ->> 1 as idf, value ->> 2 as weight, coalesce(value ->> 3, 0) as taken
+    from json_each(:terms)
 ),
 allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 posting as materialized (
-    select fts_instance.doc as node_id, term.term, term.idf, term.weight,
+    select fts_instance.doc as node_id, term.place, term.idf, term.weight, term.taken,
            sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
                     when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end) as frequency
     from term cross join fts_instance on fts_instance.term = term.term
@@ -18,20 +20,23 @@ posting as materialized (
     group by fts_instance.doc * 100 + term.place
 ),
 -- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
--- over the idf of the whole question, which is about 1 where each word stands once. To twelve digits, because the last one depends on the order of addition.
+-- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken.
+-- To twelve digits, because the last one depends on the order of addition.
 matched as materialized (
-    select posting.node_id, count(*) as words, count(*) = :words as whole,
-           round(min(1.0, sum(posting.weight) / :weight_total), 12) as share,
-           round(sum(posting.idf * posting.frequency * (:k1 + 1)
-                     / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)))
-                 / :idf_total, 12) as bulk
-    from posting
-    join fts_length on fts_length.node_id = posting.node_id
-    join fts_total
-    group by posting.node_id
+    select node_id, count(*) as words, count(*) = :words as whole, round(min(1.0, sum(weight) / :weight_total), 12) as share,
+           round(sum(gain) / :idf_total, 12) as bulk, round(sum(gain * (1 - taken)) / :idf_total, 12) as rest
+    from (
+        select posting.node_id, posting.weight, posting.taken,
+               posting.idf * posting.frequency * (:k1 + 1)
+                   / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)) as gain
+        from posting
+        join fts_length on fts_length.node_id = posting.node_id
+        join fts_total
+    )
+    group by node_id
     -- Of a recall as of a time: what memories that were edited since said then, as recall_past found it.
     union all
-    select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 from json_each(:past)
+    select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 4 from json_each(:past)
 ),
 -- Vector arm: [key, similarity], nearest first.
 near as materialized (
@@ -53,6 +58,7 @@ telling as materialized (
 -- Similarity is tanh(bulk), as x(27 + x²) / (27 + 9x²).
 keyword as materialized (
     select matched.node_id, share, round(min(1.0, bulk * (27 + bulk * bulk) / (27 + 9 * bulk * bulk)), 12) as similarity,
+           round(min(1.0, rest * (27 + rest * rest) / (27 + 9 * rest * rest)), 12) as rest,
            row_number() over (order by whole desc, bulk desc, node.key) as place
     from matched
     join node on node.id = matched.node_id
@@ -62,13 +68,17 @@ keyword as materialized (
     limit :pool
 ),
 -- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first. Each entity
--- comes as [id, weight]: one that is only near in meaning weighs less.
+-- comes as [id, weight, place]: one that is only near in meaning weighs less; `place` is that of the word that is its whole name in
+-- the question. `news` is what the keyword arm does not know yet: a text that holds such a name was found by that word.
 named as materialized (
-    select value ->> 0 as entity_id, value ->> 1 as weight, node.degree from json_each(:entities) join node on node.id = value ->> 0
+    select value ->> 0 as entity_id, value ->> 1 as weight, value ->> 2 as place, node.degree
+    from json_each(:entities) join node on node.id = value ->> 0
 ),
 entity as materialized (
     select neighbor.other_id as node_id,
            max(named.weight * min(1.0, 2.0 / named.degree)) as similarity,
+           max(iif(neighbor.kind <> 'about' and (neighbor.other_id, named.place) in (select node_id, place from posting),
+                   0.0, named.weight * min(1.0, 2.0 / named.degree))) as news,
            row_number() over (order by max(named.weight * min(1.0, 2.0 / named.degree)) desc, max(neighbor.kind = 'about') desc, node.key) as place
     from named
     cross join neighbor on neighbor.node_id = named.entity_id and neighbor.kind in ('mentions', 'about')
@@ -85,7 +95,8 @@ entity as materialized (
 -- are mixed by how many of :pool_texts candidates there are. A text that the vector arm did not find is as far as the farthest it did.
 candidate as materialized (
     select found.node_id, coalesce(near.similarity, (select min(similarity) from near)) as vector,
-           coalesce(keyword.similarity, 0.0) as keyword
+           coalesce(keyword.similarity, 0.0) as keyword,
+           coalesce(iif(found.node_id in (select value from json_each(:bearers)), keyword.similarity, keyword.rest), 0.0) as rest
     from (select node_id from keyword union select node_id from near) as found
     left join near on near.node_id = found.node_id
     left join keyword on keyword.node_id = found.node_id
@@ -101,10 +112,11 @@ deviation as materialized (
            :scale * (total(abs(candidate.keyword - mean.keyword)) + :spread_texts * :keyword_deviation) / mean.texts as keyword
     from mean left join candidate
 ),
--- The two arms' weighted mean, :surprise less, as a logistic: 1 / (1 + exp(-x)), with exp(x) as (1 + x / 16) to the 16th.
+-- The two arms' weighted mean, :surprise less, as a logistic: 1 / (1 + exp(-x)), with exp(x) as (1 + x / 16) to the 16th. Words that
+-- are taken count for the texts that bear the name alone.
 mixed as materialized (
     select node_id, max(0.0, 1 + (:vector_share * coalesce((candidate.vector - mean.vector) / deviation.vector, 0)
-                                  + (1 - :vector_share) * (candidate.keyword - mean.keyword) / deviation.keyword
+                                  + (1 - :vector_share) * (candidate.rest - mean.keyword) / deviation.keyword
                                   - :surprise) / 16) as root
     from candidate join mean join deviation
 ),
@@ -113,21 +125,34 @@ squared as materialized (
 ),
 large as materialized (
     select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score from squared
+),
+-- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
+-- only the news of it does.
+scored as materialized (
+    select found.node_id,
+           case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
+                else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)))
+                end as mixed,
+           iif(:keyword_on, largeness * entity.news + (1 - largeness) * entity.similarity, entity.similarity) as evidence,
+           vector.place as vector_place, vector.similarity as vector_similarity,
+           keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
+           entity.place as entity_place, entity.similarity as entity_similarity
+    from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
+    join mean
+    left join large on large.node_id = found.node_id
+    left join keyword on keyword.node_id = found.node_id
+    left join vector on vector.node_id = found.node_id
+    left join entity on entity.node_id = found.node_id
 )
--- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity).
-select node.key,
-       round(1 - (1 - coalesce(case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
-                               else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0))
-                                                                                  * (1 - coalesce(keyword.similarity, 0))) end, 0))
-                 * (1 - :entity_weight * coalesce(entity.similarity, 0)), 12) as score,
-       vector.place as vector_place, vector.similarity as vector_similarity,
-       keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
-       entity.place as entity_place, entity.similarity as entity_similarity
-from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
-join node on node.id = found.node_id
-join mean
-left join large on large.node_id = found.node_id
-left join keyword on keyword.node_id = found.node_id
-left join vector on vector.node_id = found.node_id
-left join entity on entity.node_id = found.node_id
+-- Of many texts some are a little near to any question: in a large store the nearest has to reach :answer_floor, or some text has to
+-- hold half of the question or be one of few that mention what it names; else nothing answers it.
+select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - :entity_weight * coalesce(evidence, 0)), 12) as score,
+       vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
+from scored
+join node on node.id = scored.node_id
+where (scored.mixed > 0 or evidence > 0)
+  and (not :vector_on or not :keyword_on
+       or (select max(similarity) from near) >= (select :vector_floor + largeness * (:answer_floor - :vector_floor) from mean)
+       or exists (select 1 from matched where share >= :keyword_strong)
+       or exists (select 1 from entity where entity.similarity >= :entity_telling))
 order by score desc, node.key;

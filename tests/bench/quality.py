@@ -1,5 +1,8 @@
 """How good the answers are, by arm: `python -m tests.bench.quality [--suite scifact,locomo,…] [--json] [--keep DIR]`.
 
+`--ablation` asks again without each part of recall, and questions that no text of the store answers; `--write` puts the
+figures into `quality.json` beside this file and the tables into QUALITY.md and the README, which are made from it.
+
 Each suite becomes JSONL documents that a store mirrors, and `Store.evaluate` asks its questions: the front door, as a
 user has it. The corpora lie beside the repository, or where MEMDB_BENCH_DATA says; a suite without them is passed over.
 """
@@ -21,8 +24,11 @@ from typing import Any
 
 from memdb.base import files
 from memdb.domain import history
+from memdb.services import evaluation
 from memdb.services.evaluation import Evaluation
 from memdb.store import Store
+from tests.bench import ablation as ablating
+from tests.bench import quality_tables
 
 Row = dict[str, Any]
 
@@ -146,9 +152,20 @@ SUITES: dict[str, Callable[[Path], Iterator[Part]]] = {
 }
 
 
-def measure(suite: str, home: Path, say: Callable[[str], object]) -> list[Evaluation]:
+@dataclass(slots=True)
+class Measured:
+    """What the stores of a suite reached: whole, without each part of recall, and on questions that nothing answers."""
+
+    found: list[Evaluation]
+    without: dict[str, list[Evaluation]]
+    refusals: list[tuple[int, float, int, float]]  # of each store: foreign questions, share refused, own, share refused
+
+
+def measure(suite: str, home: Path, say: Callable[[str], object], *, ablation: bool = False) -> Measured:
     """Build the stores of a suite under a folder, or bring those that are there up to date, and ask."""
     found = []
+    without: dict[str, list[Evaluation]] = defaultdict(list)
+    refusals = []
     for part in SUITES[suite](folder_of(suite)):
         root = home / suite if part.name == "all" else home / suite / part.name
         corpus = write(root / CORPUS, part.records)
@@ -164,7 +181,32 @@ def measure(suite: str, home: Path, say: Callable[[str], object]) -> list[Evalua
             start = time.perf_counter()
             found.append(store.evaluate(questions, progress=reporter(say, f"{suite} {part.name}")))
             say(f"{suite} {part.name}: {len(part.questions)} questions in {time.perf_counter() - start:.0f} s\n")
-    return found
+            if ablation:
+                asked = evaluation.read_questions(questions)
+                for one in ablating.PARTS:
+                    with ablating.without(store, one):
+                        without[one.name].append(evaluation.evaluate(store._context, asked))
+                    say(f"{suite} {part.name}: without {one.name}\n")
+                refusals.append(refused(store, suite, part.questions))
+    return Measured(found, dict(without), refusals)
+
+
+def refused(store: Store, suite: str, own: list[Row]) -> tuple[int, float, int, float]:
+    """How many questions of other suites, and of the store's own, were asked, and what share of each got no answer."""
+    others = [name for name in SUITES if folder_of(name) != folder_of(suite) and (folder_of(name) / CORPUS).is_file()]
+    foreign = [row for name in others for part in SUITES[name](folder_of(name)) for row in spread(part.questions, 12)]
+    shares: list[float] = []
+    for rows in (foreign, spread(own, 60)):
+        asked = [evaluation.question({"question": row["question"], "gold": []}, at) for at, row in enumerate(rows, 1)]
+        with ablating.cascade_alone():
+            scores = evaluation.evaluate(store._context, asked).configurations["cascade"].scores if asked else {}
+        shares.append(scores["unanswered"].value if scores else 0.0)
+    return len(foreign), shares[0], len(spread(own, 60)), shares[1]
+
+
+def spread(rows: list[Row], count: int) -> list[Row]:
+    """So many of the rows, evenly over all."""
+    return rows[:: max(1, len(rows) // count)][:count]
 
 
 def folder_of(suite: str) -> Path:
@@ -232,6 +274,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--suite", default=",".join(SUITES), help="which, with commas (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON, with intervals and misses")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the stores there; a later run embeds nothing")
+    parser.add_argument("--ablation", action="store_true", help="also without each part, and unanswerable questions")
+    parser.add_argument("--write", action="store_true", help="write the figures and the tables that are made of them")
     given = parser.parse_args(arguments)
     suites = [name.strip() for name in given.suite.split(",") if name.strip()]
     unknown = [name for name in suites if name not in SUITES]
@@ -245,9 +289,18 @@ def main(arguments: list[str] | None = None) -> int:
                     f"{suite}: passed over, there is no {folder_of(suite) / CORPUS} (set MEMDB_BENCH_DATA)\n"
                 )
                 continue
-            found = measure(suite, given.keep or Path(temporary), sys.stderr.write)
-            table = combined(found)
-            done[suite] = {"table": table, "stores": [asdict(one) for one in found]}
+            measured = measure(suite, given.keep or Path(temporary), sys.stderr.write, ablation=given.ablation)
+            table = combined(measured.found)
+            done[suite] = {"table": table, "stores": [asdict(one) for one in measured.found]}
+            if given.ablation:
+                done[suite]["without"] = {name: combined(ones)["cascade"] for name, ones in measured.without.items()}
+                done[suite]["refusals"] = {
+                    name: sum(one[at] * one[at + 1] for one in measured.refusals)
+                    / sum(one[at] for one in measured.refusals)
+                    for at, name in ((0, "unanswerable"), (2, "answerable"))
+                }
+            if given.write:
+                quality_tables.write(done)
             if not given.json:
                 sys.stdout.write(tabled(suite, table) + "\n")
                 sys.stdout.flush()

@@ -39,7 +39,10 @@ _OPTIONAL_FILES = ("config.json", "special_tokens_map.json")
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What memdb has to know of a model: `floor` is the least cosine of a seed, `size_mb` the download."""
+    """What memdb has to know of a model: `floor` is the least cosine of a seed, `size_mb` the download.
+
+    `answer_floor` is the least cosine of the nearest of many texts that answers a question.
+    """
 
     id: str
     dims: int | None
@@ -51,6 +54,11 @@ class ModelCard:
     description: str
     size_mb: float | None
     floor_measured: bool = False
+
+    @property
+    def answer_floor(self) -> float:
+        """`ANSWER_MARGIN` above the floor; none where no floor is known."""
+        return self.floor and self.floor + ANSWER_MARGIN * (1 - self.floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,11 @@ class _Listed(NamedTuple):
 # abstracts that prove them 5 % lie below 0.32 (median 0.59).
 MINILM_FLOOR = 0.18
 
+# Of what lies between the floor and 1. Measured with MiniLM, whose floor it raises to 0.34: of 50 questions to each of
+# three stores (chat turns, abstracts, passages; 419 to 10,368 texts) none has its nearest text below 0.35 while no text
+# holds half of its words; of 50 questions about other things 98, 94 and 54 % do.
+ANSWER_MARGIN = 0.2
+
 # Not measured here. The model is trained at a temperature of 0.01, which crowds its cosines together: by
 # published experience unrelated English pairs lie around 0.4 to 0.6 and related ones above.
 BGE_FLOOR = 0.45
@@ -94,7 +107,7 @@ def _listed(
     description: str,
     source: _Source,
     *,
-    dims: int,
+    dims: int | None,
     floor: float,
     max_tokens: int,
     size_mb: float | None,
@@ -295,7 +308,9 @@ def _ask_fastembed(model_id: str) -> _Listed:
         from fastembed import TextEmbedding  # noqa: PLC0415 (slow: only for a model outside the catalogue)
     except ImportError as error:
         raise ModelUnavailable(f"{model_id} is not a model that memdb knows.", hint=INSTALL_HINT) from error
-    for described in TextEmbedding.list_supported_models():
+    from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415
+
+    for described in (*TextEmbedding.list_supported_models(), *TextCrossEncoder.list_supported_models()):
         if described["model"].casefold() == wanted:
             found = _from_fastembed(described)
             model_files.remember("cards", wanted, {"card": asdict(found.card), "source": asdict(found.source)})
@@ -315,7 +330,7 @@ def _from_fastembed(described: dict[str, Any]) -> _Listed:
             described["model_file"],
             tuple(described.get("additional_files") or ()),
         ),
-        dims=described["dim"],
+        dims=described.get("dim"),  # a reranker gives no vectors
         floor=UNKNOWN_FLOOR,
         max_tokens=min(tokens, LONGEST_PASSAGE_TOKENS),
         size_mb=round(size * 1000, 1) if size else None,

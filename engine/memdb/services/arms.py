@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memdb.base import resources, words
+from memdb.base.models import ModelCard
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.errors import ModelUnavailable, UsageError
@@ -69,7 +70,13 @@ ENTITY_WEIGHT = 0.5
 """What it says for a text that it is about what the question names."""
 
 NEAR_WEIGHT = 0.5
-"""Of an entity that a question does not name and whose name is near to it in meaning: half as sure as one it names."""
+"""Of an entity whose name is near to a question in meaning, or nearly spelled there: half as sure as one it names."""
+
+ENTITY_TELLING = 0.5
+"""Of a name that up to four texts mention: one of these may answer, however little else it has of the question."""
+
+NAMES_TAKEN = True
+"""Whether the words of a name that a text bears say nothing for others: those are found by what else they have."""
 
 ENTITY_DEGREE = 200
 """An entity that more texts mention says nothing for each of them: less than one in a hundred."""
@@ -147,16 +154,20 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "vector_hits": "[]",
         "vector_on": 0,
         "vector_floor": 0.0,
+        "answer_floor": 0.0,
+        "entity_telling": ENTITY_TELLING,
         "vector_weak": 0.0,
         "keyword_strong": KEYWORD_STRONG,
         "keyword_weak": KEYWORD_WEAK,
         "keyword_alone": KEYWORD_ALONE,
         "keyword_tail": KEYWORD_TAIL,
+        "keyword_on": int("keyword" in arms),
         "k1": K1,
         "b": B,
         "pool": POOL,
         "vector_share": 0.0,
         "entities": "[]",
+        "bearers": "[]",
         "entity_weight": ENTITY_WEIGHT,
         "entity_degree": ENTITY_DEGREE,
         "surprise": SURPRISE,
@@ -173,10 +184,9 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     floor = nearest = 0.0
     vector: bytes | None = None
     hits: list[tuple[str, float]] = []
-    left_out: list[str] = []
+    terms = Terms([], [], 0, 1.0, 1.0, [])
     if "keyword" in arms:
         terms = _terms(database, found, filtered=allowed is not None)
-        left_out = terms.left_out
         values |= {"terms": json.dumps(terms.known), "words": terms.count}
         values |= {"idf_total": terms.idf_total, "weight_total": terms.weight_total}
         if then is not None and within is not None:
@@ -190,37 +200,85 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             vector = bound["vector"]
             floor = context.embedder.card.floor
             nearest = max((similarity for _, similarity in hits), default=0.0)
-            values |= {"vector_hits": json.dumps(hits), "vector_on": 1, "vector_floor": floor}
-            values |= {"vector_weak": floor * VECTOR_WEAK, "vector_mean": floor - VECTOR_DEVIATION}
+            values |= _vector_values(context.embedder.card, hits)
             values["vector_share"] = VECTOR_SHARE if "keyword" in arms else 1.0
     if "entity" in arms:
         has_any = database.value("select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
-        values["entities"] = json.dumps(_asked_for(database, query, vector, floor, statements) if has_any else [])
+        if has_any:
+            asked_for = _asked_for(database, query, vector, floor, statements)
+            values |= _name_values(database, asked_for, terms.known, values)
     statements.append(("recall_fusion", values))
     pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
     largeness = 0.0
     if values["vector_share"] == VECTOR_SHARE:
         candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
         largeness = min(1.0, len(candidates) / POOL_TEXTS)
-    reason = f"too frequent to search for: {', '.join(left_out)}" if left_out else None
+        floor += largeness * (values["answer_floor"] - floor)
     on = {"vector": values["vector_on"], "keyword": "keyword" in arms, "entity": report["entity"].state == "on"}
     for name in [name for name, is_on in on.items() if is_on]:
-        count = sum(1 for _, by in pool.values() if name in by)
-        report[name] = Arm("on", count, reason if name == "keyword" else None)
+        report[name] = Arm("on", sum(1 for _, by in pool.values() if name in by))
+    if values["vector_on"]:
+        report["vector"] = replace(report["vector"], model=context.embedder.identity)
+    if terms.left_out:
+        report["keyword"] = replace(
+            report["keyword"], reason=f"too frequent to search for: {', '.join(terms.left_out)}"
+        )
     return Pool(pool, report, statements, found, within, nearest, floor, largeness, then, gone)
+
+
+def _vector_values(card: ModelCard, hits: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    """What the fusion has to know of the vector arm: its hits, and what a similarity of this model means."""
+    return {
+        "vector_hits": json.dumps(hits),
+        "vector_on": 1,
+        "vector_floor": card.floor,
+        "answer_floor": card.answer_floor,
+        "vector_weak": card.floor * VECTOR_WEAK,
+        "vector_mean": card.floor - VECTOR_DEVIATION,
+    }
+
+
+AskedFor = tuple[list[tuple[int, float, str | None]], dict[str, list[int]]]
+
+
+def _name_values(
+    database: Database, asked_for: AskedFor, known: Sequence[tuple[str, float, float]], values: dict[str, Any]
+) -> dict[str, Any]:
+    """What the fusion has to know of the names in a question: the entities, their bearers, and the words taken."""
+    entities, names = asked_for
+    bound = {"entities": json.dumps([entity for entity, _, _ in entities]), "entity_degree": values["entity_degree"]}
+    bearers = database.rows(resources.query("recall_bearers"), bound) if names and NAMES_TAKEN else []
+    taken = {entity for entity, _ in bearers}
+    places = {term[0]: place for place, term in enumerate(known)}
+    return {
+        "entities": json.dumps([(entity, weight, places.get(word or "")) for entity, weight, word in entities]),
+        "bearers": json.dumps(sorted({node for _, node in bearers})),
+        "terms": json.dumps([(*term, int(not taken.isdisjoint(names.get(term[0], ())))) for term in known]),
+    }
 
 
 def _asked_for(
     database: Database, query: str, vector: bytes | None, floor: float, statements: list[Statement]
-) -> list[tuple[int, float]]:
-    """The entities that a question names, else those that are called something near to it, with their weights."""
+) -> AskedFor:
+    """The entities that a question names, else those called something near to it, and the words of their names.
+
+    An entity comes with its weight and the word that is its whole name, if one is. Words are as the index has them.
+    """
     named = naming.named(database, query)
     near = naming.near_values(database, vector, floor) if vector is not None and not named else None
-    if near is None:
-        return [(entity, 1.0) for entity in named]
-    statements.append(("recall_names", near))
-    return [(entity, NEAR_WEIGHT) for entity, _ in run(database, statements[-1])]
+    if near is not None:
+        statements.append(("recall_names", near))
+        return [(entity, NEAR_WEIGHT, None) for entity, _ in run(database, statements[-1])], {}
+    entities: list[tuple[int, float, str | None]] = []
+    by_word: dict[str, list[int]] = {}
+    for entity, names in named.items():
+        spelled = [words.content_words(words.query_words(name)) for name in sorted(names)]
+        stems = {stem for one in spelled for found in words.stems(database.connection, one) for stem in found}
+        entities.append((entity, 1.0 if names else NEAR_WEIGHT, min(stems) if len(stems) == 1 else None))
+        for stem in stems:
+            by_word.setdefault(stem, []).append(entity)
+    return entities, by_word
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:

@@ -136,6 +136,13 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
 
 
+def questions(asked: Path | str | Sequence[Mapping[str, Any]]) -> list[Question]:
+    """The questions of a JSONL file, or those that are given as mappings. Raises NotFound, UsageError."""
+    if isinstance(asked, (str, Path)):
+        return read_questions(Path(asked))
+    return [question(value, line) for line, value in enumerate(asked, start=1)]
+
+
 def read_questions(file: Path) -> list[Question]:
     """The questions of a JSONL file. Raises NotFound, UsageError with the line that does not fit."""
     try:

@@ -28,14 +28,19 @@ CLOSE_CANDIDATES = 200
 """Known names that are compared with each: those that begin with the same two letters and are about as long."""
 
 
-def named(database: Database, query: str) -> list[int]:
-    """The ids of the entities that a question names, sorted. Upper and lower case say nothing in a question."""
+def named(database: Database, query: str) -> dict[int, set[str]]:
+    """The ids of the entities that a question names, in their order, each with its names as they stand there.
+
+    Upper and lower case say nothing in a question.
+    """
     text = query[: words.QUERY_CAP]
-    matches = gazetteer.find(text, lambda keys: _known(database, keys))
-    found = {entity for match in matches for entity in _entities(database, match.key)}
+    found: dict[int, set[str]] = {}
+    for match in gazetteer.find(text, lambda keys: _known(database, keys)):
+        for entity in _entities(database, match.key):
+            found.setdefault(entity, set()).add(match.name)
     if not found:
-        found = {entity for key in _nearly(database, text) for entity in _entities(database, key)}
-    return sorted(found)
+        found = {entity: set() for key in _nearly(database, text) for entity in _entities(database, key)}
+    return dict(sorted(found.items()))
 
 
 def near_values(database: Database, vector: bytes, floor: float) -> dict[str, Any] | None:

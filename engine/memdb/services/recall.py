@@ -12,9 +12,10 @@ from typing import Any
 import apsw
 
 from memdb.base import resources
+from memdb.base.words import QUERY_CAP
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
-from memdb.services import past, vectors
+from memdb.services import past, reranking, suspecting, vectors
 from memdb.services.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
 from memdb.services.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
 from memdb.services.context import Context
@@ -36,6 +37,9 @@ HOPS = 2
 
 DECAY = 0.7
 """What a score keeps at each hop, beside the edge's weight."""
+
+RELAYED = 3.0
+"""An entity passes on this over the number of its neighbours and one: all of it where two texts share it."""
 
 HUB_DEGREE = 50
 """A node with more neighbours than this relays only to nodes that the arms found too."""
@@ -77,12 +81,18 @@ def recall(
     filters = filters or Filters()
     with context.database.read():
         pool = find(context, query, filters, arms)
-        rows = run(context.database, _walk(pool, limit=limit, hops=hops, paths=paths))
+        deep = limit if reranking.reranker(context) is None else max(limit, reranking.DEPTH)
+        rows = run(context.database, _walk(pool, limit=deep, hops=hops, paths=paths))
         result = Recall(query, [_hit(row, pool) for row in rows], pool.arms)
         if pool.then is not None:
-            _as_of(context, result, pool, filters, limit)
+            _as_of(context, result, pool, filters, deep)
         if not result.hits:
             _explain_empty(context, result, pool, filters)
+        result.hits, remark = reranking.reranked(context, query[:QUERY_CAP], result.hits)
+        result.notes += [remark] if remark else []
+        result.hits = suspecting.marked(context, result.hits[:limit])
+    if len(query) > QUERY_CAP:
+        result.notes.append(f"The question has {len(query):,} characters; its first {QUERY_CAP:,} were asked.")
     return result
 
 
@@ -123,7 +133,7 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
                 raise NotFound(f"There is no node {key}.", hint="`memdb list` shows the memories; a tag is `tag:NAME`.")
         pool = Pool({key: (score, {}) for key, score in sorted(seeds, key=lambda seed: (-seed[1], seed[0]))})
         walk = _walk(pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
-        hits = [_hit(row, pool) for row in run(database, walk)]
+        hits = suspecting.marked(context, [_hit(row, pool) for row in run(database, walk)])
         hubs = database.rows(resources.query("cascade_hubs"), walk[1]) if hops else []
     result = Recall("", hits, {"vector": off, "keyword": off, "entity": off})
     result.notes = [f"{key} has {degree} neighbours and relays only to the seeds." for key, degree in hubs]
@@ -150,6 +160,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
         "hub_pool": max(HUB_POOL, seeds),
         "walk_floor": WALK_FLOOR,
         "add_evidence": int(paths == "evidence"),
+        "relayed": RELAYED,
         "passes_about": 1 + pool.largeness * (1 / DECAY - 1) if paths == "evidence" else 1.0,
         # Seeds that the caller gave are as sure as he says.
         "confident": confident if paths == "evidence" else 1e-12,

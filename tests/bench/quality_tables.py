@@ -1,0 +1,108 @@
+"""The tables of quality, made from the figures that the bench keeps: `quality.json` to QUALITY.md and the README."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+FIGURES_FILE, TABLES_FILE, README = HERE / "quality.json", HERE / "QUALITY.md", HERE.parents[1] / "README.md"
+
+BEGIN, END = "<!-- quality: made by tests.bench.quality --write -->", "<!-- end of quality -->"
+
+COMMAND = "python -m tests.bench.quality --write"
+
+SUITES = {
+    "locomo": "LoCoMo, chat turns",
+    "2wiki": "2WikiMultihopQA",
+    "musique": "MuSiQue",
+    "musique-given": "MuSiQue, given entities",
+    "scifact": "SciFact",
+}
+
+KEPT = ("R@2", "R@5", "R@10", "nDCG@10", "all-gold@5")
+
+Figures = dict[str, dict[str, Any]]
+
+
+def write(done: dict[str, Any]) -> None:
+    """Put what was measured into the file of figures, beside that of other suites, and make the tables anew."""
+    figures = read()
+    for suite, measured in done.items():
+        one = {"questions": sum(store["questions"] for store in measured["stores"])}
+        one["configurations"] = {name: kept(table) for name, table in measured["table"].items()}
+        one["categories"] = {
+            name: {"questions": table["questions"], **kept(table)}
+            for name, table in measured["table"]["cascade"].get("categories", {}).items()
+        }
+        if "without" in measured:
+            one["without"] = {name: kept(table) for name, table in measured["without"].items()}
+            one["refusals"] = {name: percent(share) for name, share in measured["refusals"].items()}
+        figures[suite] = one
+    ordered = {suite: figures[suite] for suite in SUITES if suite in figures}
+    FIGURES_FILE.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    TABLES_FILE.write_text(page(ordered), encoding="utf-8", newline="\n")
+    text = README.read_text(encoding="utf-8")
+    if BEGIN in text:
+        before, rest = text.split(BEGIN, 1)
+        _, after = rest.split(END, 1)
+        README.write_text(before + section(ordered) + after, encoding="utf-8", newline="\n")
+
+
+def read() -> Figures:
+    """The figures of the last runs, by suite; empty where there are none."""
+    return json.loads(FIGURES_FILE.read_text(encoding="utf-8")) if FIGURES_FILE.is_file() else {}
+
+
+def kept(table: dict[str, Any]) -> dict[str, float]:
+    """The figures that are told, in percent; empty for a configuration that was off."""
+    return {figure: percent(table[figure]) for figure in KEPT if figure in table}
+
+
+def percent(share: float) -> float:
+    """A share as percent to one digit."""
+    return round(100 * share, 1)
+
+
+def section(figures: Figures) -> str:
+    """The README's table, between its marks: the cascade of each suite beside its arms, by the suite's main figure."""
+    arms = ("vector", "keyword", "fusion", "cascade")
+    lines = ["| | vector | keyword | fusion | with the cascade |", "|---|---|---|---|---|"]
+    for suite, one in figures.items():
+        for figure in TOLD[suite]:
+            tables = [one["configurations"][name] for name in arms]
+            row = (f"{table[figure]:.1f}" if figure in table else "off" for table in tables)
+            lines.append(f"| {SUITES[suite]}, {figure} | {' | '.join(row)} |")
+    return "\n".join([BEGIN, *lines, END])
+
+
+TOLD = {
+    "locomo": ("R@5", "R@10", "nDCG@10"),
+    "2wiki": ("R@2", "R@5", "all-gold@5"),
+    "musique": ("R@5", "R@10"),
+    "musique-given": ("R@5", "R@10"),
+    "scifact": ("nDCG@10",),
+}
+
+
+def page(figures: Figures) -> str:
+    """QUALITY.md: of each suite the arms, the fusion and the cascade, by category, without each part, and refusals."""
+    parts = [f"# Quality\n\nMade by `{COMMAND}`, in percent, on the tuning part of each suite.\n"]
+    for suite, one in figures.items():
+        rows = [*one["configurations"].items()]
+        rows += [(f"{name} ({table['questions']})", table) for name, table in one["categories"].items()]
+        rows += [(f"cascade without {name}", table) for name, table in one.get("without", {}).items()]
+        lines = [f"| | {' | '.join(KEPT)} |", "|---" * (len(KEPT) + 1) + "|"]
+        for name, table in rows:
+            told = (f"{table[figure]:.1f}" if figure in table else "off" for figure in KEPT)
+            lines.append(f"| {name} | {' | '.join(told)} |")
+        parts.append(f"## {SUITES[suite]}: {one['questions']} questions\n\n" + "\n".join(lines) + "\n")
+        if "refusals" in one:
+            refused = one["refusals"]
+            parts.append(
+                f"Left unanswered: {refused['unanswerable']:.1f} % of questions that no text answers (those of other"
+                f" suites), {refused['answerable']:.1f} % of the suite's own.\n"
+            )
+    return "\n".join(parts)

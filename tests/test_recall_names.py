@@ -1,0 +1,99 @@
+"""What a name in a question says for the text that bears it and for others, and when a question has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from memdb.services import arms
+from memdb.services.answers import Filters
+from memdb.store import Store
+
+MakeStore = Callable[..., Store]
+
+LAMPS = {
+    "project/swamp-lantern.md": "A play by Ada Veldt, first shown in Ghent.\n",
+    "project/sequel.md": "The Swamp Lantern came back to the stage as a musical.\n",
+    "project/quay.md": "Who wrote to the harbour office was told to wait.\n",
+    "user/ada.md": "Ada Veldt was born on the coast.\n",
+}
+
+QUESTION = "who wrote swamp lantern"
+
+
+@pytest.fixture
+def store(make_store: MakeStore, no_model: None) -> Store:
+    made = make_store(LAMPS)
+    made.sync()
+    return made
+
+
+def as_in_a_large_store(store: Store, question: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """The fused scores, measured against the other candidates: the vector arm is on and found nothing near."""
+    context = store._context
+    monkeypatch.setattr(arms, "POOL_TEXTS", 1)
+    statement, values = arms.find(context, question, Filters(), ("keyword", "entity")).statements[-1]
+    values |= {"vector_on": 1, "vector_share": arms.VECTOR_SHARE}
+    return {row[0]: row[1] for row in arms.run(context.database, (statement, values))}
+
+
+def test_words_of_a_borne_name_ask_for_the_text_that_bears_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = as_in_a_large_store(store, QUESTION, monkeypatch)
+    monkeypatch.setattr(arms, "NAMES_TAKEN", False)
+    given = as_in_a_large_store(store, QUESTION, monkeypatch)
+    assert taken["project/swamp-lantern"] == given["project/swamp-lantern"]
+    assert taken["project/sequel"] < given["project/sequel"]
+    assert taken["project/quay"] == given["project/quay"]
+
+
+def test_in_a_small_store_the_words_of_a_name_count_for_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = store.recall(QUESTION, hops=0).hits
+    monkeypatch.setattr(arms, "NAMES_TAKEN", False)
+    assert store.recall(QUESTION, hops=0).hits == taken
+
+
+def test_a_name_that_no_text_bears_is_taken_by_none(store: Store) -> None:
+    values = arms.find(store._context, "where was Ada Veldt born", Filters(), ("keyword", "entity")).statements[-1][1]
+    assert values["bearers"] == "[]"
+    assert '"veldt"' in values["terms"] and ", 1]" not in values["terms"]
+
+
+def test_a_name_of_one_word_is_no_news_to_the_keyword_arm(
+    make_store: MakeStore, no_model: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = make_store(
+        {
+            "reference/heron.md": "The machine under the stairs.\n",
+            "project/backup.md": "Every night Heron is copied.\n",
+        }
+    )
+    store.sync()
+    large = as_in_a_large_store(store, "what about Heron", monkeypatch)
+    monkeypatch.setattr(arms, "ENTITY_WEIGHT", 0.0)
+    without = as_in_a_large_store(store, "what about Heron", monkeypatch)
+    assert large["project/backup"] == without["project/backup"]
+    assert large["reference/heron"] > without["reference/heron"]
+
+
+@pytest.mark.parametrize(
+    ("question", "nearest", "answers"),
+    [
+        ("who had told us of violins and cellos", 0.33, False),  # a fifth of its words, and nothing near
+        ("who had told us of violins and cellos", 0.35, True),
+        ("was told to wait", 0.2, True),  # all of its words
+        ("what will become of Ada Veldt tomorrow morning", 0.2, True),  # one of two texts with that name
+    ],
+)
+def test_in_a_large_store_a_question_needs_one_good_reason(
+    store: Store, monkeypatch: pytest.MonkeyPatch, question: str, nearest: float, answers: bool
+) -> None:
+    monkeypatch.setattr(arms, "POOL_TEXTS", 1)
+    statement, values = arms.find(store._context, question, Filters(), ("keyword", "entity")).statements[-1]
+    hits = f'[["project/quay", {nearest}]]'
+    values |= {"vector_on": 1, "vector_share": arms.VECTOR_SHARE, "vector_floor": 0.18, "answer_floor": 0.344}
+    values |= {"vector_hits": hits, "vector_weak": 0.09, "vector_mean": 0.1}
+    found = arms.run(store._context.database, (statement, values))
+    assert bool(found) is answers
+    values["pool_texts"] = 1_000_000
+    assert arms.run(store._context.database, (statement, values))
