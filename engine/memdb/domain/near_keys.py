@@ -17,7 +17,7 @@ from memdb.domain.names_words import is_common
 from memdb.domain.near_shapes import Shape, may_be_one
 
 RULES = "1"
-"""The version of all that follows from names here: another one, where any name has other keys or reasons than before."""
+"""The version of all that follows from names here: another, where any name has other keys or reasons than before."""
 
 MOST_ALIKE = 12
 """Names under one key: where more meet, what they share says nothing, and all pairs would be a square."""
