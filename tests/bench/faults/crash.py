@@ -284,8 +284,9 @@ def _kept(root: Path, saved: list[tuple[str, str]], tell: Tell) -> None:
             tell(f"the database was damaged: {store.damage}")
         now = stores.content(store)
         for name in {name for name, _ in saved}:
-            texts = {str(past.text).rpartition("---\n")[2] for past in store.history(name)} | {store.show(name).body}
-            for lost in {text for other, text in saved if other == name} - texts:
+            texts = {str(past.text).rpartition("---\n")[2].strip() for past in store.history(name)}
+            texts.add(store.show(name).body.strip())
+            for lost in {text.strip() for other, text in saved if other == name} - texts:
                 tell(f"{name} lost a text that was confirmed: {lost!r}")
         for finding in store.doctor():
             if finding.state == "error":
