@@ -166,6 +166,7 @@ class StorePool:
             held.config = config_stamp(place)
             store = self._make(place)
         except BaseException:
+            # Whatever it was, Ctrl-C too, goes on; whoever waits for this store must not wait for ever.
             self._drop(name)
             raise
         remarks = named.opened(place)

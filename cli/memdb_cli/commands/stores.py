@@ -73,8 +73,8 @@ list_by_default(
     """,
     epilog=notes(
         "memdb stores",
-        "memdb stores add work ~/work/notes",
-        "memdb --store work list",
+        "memdb stores add team ~/notes/team",
+        "memdb --store team list",
         'memdb recall "how do we deploy" --all-stores',
         exits="2 where the list itself is damaged.",
     ),
@@ -83,7 +83,7 @@ list_by_default(
 
 @commands.command(
     epilog=notes(
-        "memdb stores add work ~/work/notes",
+        "memdb stores add team ~/notes/team",
         "memdb stores add lab . --database ~/lab.db",
         exits="2 for a bad name, 3 where the folder is no store, 4 for a name in use, 6 where the list takes no write.",
     )
