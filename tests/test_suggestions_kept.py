@@ -197,6 +197,19 @@ def test_no_name_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_model")
+def test_no_hash_of_a_forgotten_name_stays(tmp_path: Path) -> None:
+    world = Answered(tmp_path, {"user/ada.md": "Ada Wren sails.\n", "user/bree.md": "Bree Holt rows.\n"})
+    for memory, name in (("user/ada", "Ada Wren"), ("user/bree", "Bree Holt")):
+        world.put(memory, answer((name, "person")))
+    kept(world)
+    before = {key for (key,) in world.rows("select key from near_key")}
+    world.store.forget("user/ada")
+    assert world.rows("select count(*) from near_key") == [(0,)]
+    assert kept(world) == computed(world)
+    assert {key for (key,) in world.rows("select key from near_key")} < before
+
+
+@pytest.mark.usefixtures("no_model")
 def test_what_was_kept_by_other_rules_is_kept_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = many(tmp_path)
     expected = kept(world)

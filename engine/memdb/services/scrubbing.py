@@ -8,7 +8,7 @@ import apsw
 
 from memdb.base import files
 from memdb.base.place import Place
-from memdb.services import mentions, runs, vectors
+from memdb.services import mentions, runs, suggestions_kept, vectors
 from memdb.services.context import Context
 
 ASIDE = ".rebuild"
@@ -67,6 +67,7 @@ def scrub(context: Context) -> bool:
     with database.write() as connection:
         drop_vectors(context)
         drop_remarks(connection, forgotten=forgotten)
+        suggestions_kept.drop(database)
         database.set_meta("vec_stale", "1")
         # FTS5 keeps deleted words in its segments until they are merged.
         connection.execute("insert into fts (fts) values ('optimize')")

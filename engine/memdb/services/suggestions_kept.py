@@ -47,6 +47,17 @@ def meetings(database: Database) -> list[Meeting]:
     return [Meeting(min(a, b), max(a, b), rank, Reason(words, score)) for a, b, rank, words, score in rows]
 
 
+def drop(database: Database) -> None:
+    """Keep nothing where a name went: its hash would stay until the next list, and who guesses it could check that.
+
+    The caller is in a write transaction.
+    """
+    if database.value("select 1 from near_changed limit 1") is not None:
+        database.connection.execute("delete from near_key")
+        database.connection.execute("delete from near_meeting")
+        database.set_meta("near_rules", None)
+
+
 def computed(database: Database) -> list[Meeting]:
     """The same by a comparison of all names."""
     keyed = _keyed(_spellings(database, None))

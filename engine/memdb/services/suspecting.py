@@ -19,10 +19,10 @@ def marked(context: Context, hits: Sequence[Hit]) -> list[Hit]:
     """The hits, each with the marks of its name, description and text (`memdb.domain.injection`)."""
     texts = dict(
         context.database.rows(
-            f"select key, substr(coalesce(head || char(10) || body, prefix || char(10) || chunk.text), 1, {REACH})"
+            "select key, substr(coalesce(head || char(10) || body, prefix || char(10) || chunk.text), 1, ?)"
             " from node left join memory using (id) left join chunk on chunk.id = node.id"
             " where key in (select value from json_each(?))",
-            (json.dumps([hit.id for hit in hits if hit.version is None]),),
+            (REACH, json.dumps([hit.id for hit in hits if hit.version is None])),
         )
     )
     return [_marked(context, hit, texts.get(hit.id)) for hit in hits]
