@@ -160,5 +160,6 @@ def until(check: Callable[[], Any], what: str = "it") -> Any:
 
 
 def at_rest(page: Any) -> None:
-    """Wait until the graph stands still."""
+    """Wait until what the page asks first is answered and the graph stands still."""
+    page.evaluate("globalThis.memdbReady")
     until(lambda: page.get_attribute("#canvas", "data-resting") == "true", "a graph at rest")

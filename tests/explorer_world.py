@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,9 +29,10 @@ class World:
 
     @contextmanager
     def page(self, hash_: str = "", **options: Any) -> Iterator[tuple[Any, Seen]]:
-        """A page of the store at rest."""
+        """A page of the store at rest, told of changes."""
         with opened(self.chrome, f"{self.page_address}{hash_}", **options) as (page, seen):
             at_rest(page)
+            page.locator("#live-text", has_text=re.compile("^live$")).wait_for()
             yield page, seen
 
     def picture(self, page: Any, name: str) -> None:

@@ -171,7 +171,7 @@ def test_a_server_that_ends_and_comes_back(
         first.close()
         page.locator(".note-offline").wait_for()
         assert "memdb ui" in page.inner_text(".note-offline")
-        assert page.inner_text("#live-text") == "reconnecting"
+        until(lambda: page.inner_text("#live-text") == "reconnecting", "the word for it")
         search(page, "barometer")
         assert page.inner_text("#list .nothing-title") == "The server does not answer."
         assert "memdb ui" in page.inner_text("#list .nothing")
@@ -180,14 +180,14 @@ def test_a_server_that_ends_and_comes_back(
         # Another one has another token: reading goes on, and a write says what to do.
         last.enter_context(served(database, token="another", port=urlsplit(address).port or 0))
         until(lambda: page.locator(".note-offline").count() == 0, "the server back")
-        assert page.inner_text("#live-text") == "live"
+        until(lambda: page.inner_text("#live-text") == "live", "being told of changes again")
         until(lambda: count(page, "nodes") > before, "what was written meanwhile")
         until(lambda: page.locator("#list .hit").count(), "the search answered")
         open_node(page, "entity:ines okafor")
         page.get_by_role("button", name="Delete").click()
         page.click("#dialog [type=submit]")
         assert "memdb ui" in page.locator(".toast-error").inner_text()
-        assert page.is_visible("#write-state")
+        page.wait_for_selector("#write-state", state="visible")
         seen.assert_quiet(GONE, "401")
 
 
