@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memdb.base import files
 from memdb.errors import Changed, NotFound, Refused, UsageError
 from memdb.store import Store
 from tests.cli_support import memdb
@@ -50,6 +51,31 @@ def test_the_text_that_is_there_is_not_written_again(store: Store) -> None:
     store.restore("project/plan", 1)
     saved = store.restore("project/plan", 1)
     assert (saved.changed, len(store.history("project/plan"))) == (False, 3)
+
+
+def test_a_text_that_was_kept_for_a_save_that_did_not_come_is_no_earlier_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal has it, as after a kill between the journal and the file."""
+    before = store.digest()
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_whole", fail)
+        with pytest.raises(KeyboardInterrupt):
+            store.save("project/plan", "The fourth plan.\n")
+    store.close()
+    assert differing(before, store.digest()) == []
+    store.close()
+    assert differing(before, anew(store.place.root, model=False)) == []
+    assert len(store.history("project/plan")) == store.show("project/plan").versions == 2
+    assert store._context.database.value("select count(*) from memory_versions") == store.stats()["versions"] == 2
+    store.save("project/plan", "The fourth plan.\n")
+    assert texts(store) == [
+        ("saved", "The first plan."), ("saved", "The second plan."), ("saved", "The third plan."),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", [0, -1, 3, 99])

@@ -7,4 +7,10 @@ select memory_key as id,                    -- type/name
        sha256,                              -- of the file's bytes then
        text,                                -- the whole file; null where it is withheld
        withheld                             -- why there is no text: secret
-from memory_version;
+from memory_version
+-- Not a text that is the memory's still: it is journaled before it is replaced, and a process may be killed in between.
+where reason = 'deleted'
+   or exists (select 1 from memory_version as later
+              where later.memory_key = memory_version.memory_key and later.id > memory_version.id)
+   or not exists (select 1 from node join memory using (id) join source on source.id = source_id
+                  where node.key = memory_version.memory_key and node.kind = 'memory' and source.sha256 = memory_version.sha256);

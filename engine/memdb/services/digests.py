@@ -14,6 +14,16 @@ LENT = (
 )
 """Documents whose files are all gone, with their chunks: kept, but no rebuild could bring them back, so not counted."""
 
+REPLACED = """(reason = 'deleted' or exists (
+    select 1 from memory_version as later
+    where later.memory_key = memory_version.memory_key and later.id > memory_version.id
+) or not exists (
+    select 1 from node join memory using (id) join source on source.id = source_id
+    where node.key = memory_key and node.kind = 'memory' and source.sha256 = memory_version.sha256
+))"""
+"""What tells an earlier text from one that is still the memory's: it is journaled before another one takes its place,
+and a process may be killed in between."""
+
 CONTENT = {
     "memory": "select node.key, label, base_key, type, name, title, description, head, body, body_line, frontmatter,"
     " tags, aliases, created, modified, happened_at, valid_from, valid_to, graph_sha256, text_sha256, has_secret,"
@@ -33,12 +43,12 @@ CONTENT = {
     " created,"
     f" identity, text_sha256, has_secret, indexed_at from chunk join node using (id) where id not in ({LENT})",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
-    "memory_version": "select memory_key, at, sha256, reason, text, withheld from memory_version",
+    "memory_version": f"select memory_key, at, sha256, reason, text, withheld from memory_version where {REPLACED}",
     "memory_birth": "select memory_key, at from memory_birth",
     "memory_sign": "select node.key, sign from memory_sign join node on node.id = memory_id",
     "version_fts": "select memory_key, at, name, description, tags, body, parts, words from version_fts"
     " join memory_version on memory_version.id = version_fts.rowid"
-    " join version_length on version_id = memory_version.id",
+    f" join version_length on version_id = memory_version.id where {REPLACED}",
     "judgement": "select text_sha256, other_sha256, prompt_sha256, model, at, verdict, quote, other_quote,"
     " input_tokens, output_tokens, cost from judgement",
     "vocabulary": "select kind, name_key, name, description, origin, state, single_letters, single_valued, ordinal"

@@ -15,7 +15,7 @@ from memdb.base.files import Found
 from memdb.base.llm import configured
 from memdb.base.storage import Database
 from memdb.errors import MemdbError
-from memdb.services import auto_index, checking, consistency, entity_checks, scrubbing, sync, vectors
+from memdb.services import auto_index, checking, consistency, digests, entity_checks, scrubbing, sync, vectors
 from memdb.services.context import Context, Progress, silent
 from memdb.services.extraction_plans import MOST_TRIES
 
@@ -39,7 +39,7 @@ def stats(context: Context) -> dict[str, Any]:
         "edges": count("edge where active"),
         "links": count("link"),
         "unresolved_links": count("link where status in ('unresolved', 'ambiguous')"),
-        "versions": count("memory_version"),
+        "versions": count(f"memory_version where {digests.REPLACED}"),
         "problems": count("problem"),
         "vectors": count("passage"),
         "pending": vectors.pending_count(context),

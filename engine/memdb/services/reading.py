@@ -13,7 +13,7 @@ from memdb.base.text import name_key
 from memdb.domain.links import LinkIndex
 from memdb.domain.memories import type_rank
 from memdb.errors import NotFound, UsageError
-from memdb.services import indexing
+from memdb.services import digests, indexing
 from memdb.services.answers import Citation
 from memdb.services.context import Context
 
@@ -239,7 +239,9 @@ def _suspect(text: str) -> tuple[str, ...]:
 def history(context: Context, key: str) -> list[PastText]:
     """The earlier texts of a memory by its exact id, oldest first; also of one whose file is gone."""
     rows = context.database.rows(
-        "select at, reason, sha256, text, withheld from memory_version where memory_key = ? order by id", (key,)
+        f"select at, reason, sha256, text, withheld from memory_version where memory_key = ? and {digests.REPLACED}"
+        " order by id",
+        (key,),
     )
     return [
         PastText(number, iso_time(at), reason, digest, text, withheld)
