@@ -44,8 +44,10 @@ class Journal:
             return []
         stamped = [{"t": self._tick(), "w": self.writer, **record} for record in records]
         data = b"".join(_line(record) + b"\n" for record in stamped)
+        from memdb.base.files import make_folder, sync_folder  # noqa: PLC0415
+
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             with self.file.open("a+b") as out:
                 if out.tell() and not _ends_line(out):
                     data = b"\n" + data
@@ -54,6 +56,9 @@ class Journal:
                     out.write(data)
                     out.flush()
                     os.fsync(out.fileno())
+                    if not whole:
+                        # The name of a new file is synced apart from what is in it.
+                        sync_folder(self.folder)
                 except OSError:
                     # A full disk may have taken a part of it.
                     out.truncate(whole)

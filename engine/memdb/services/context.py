@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from memdb.base import database_file, settings
+from memdb.base import database_file, files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.journal import Journal, Record
 from memdb.base.place import FOLDER, Place
@@ -201,8 +201,7 @@ class Context:
         insert_snapshots(self.database, past.snapshots.values())
         for digest in past.unwanted:
             with suppress(OSError):  # a file that another program has open goes with the next replay
-                for file in self.place.snapshot_files(digest):
-                    file.unlink(missing_ok=True)
+                files.remove(*self.place.snapshot_files(digest))
         self.database.set_meta("cluster_anchors", json.dumps(past.anchors, sort_keys=True))
         self.database.set_meta("clusters_stale", "1")
         run("delete from problem where code = 'journal'")
