@@ -170,10 +170,12 @@ class Context:
         """Show the whole journal in the tables again, inside the caller's transaction.
 
         The caller holds the writer lock. Texts that were forgotten and came back with another machine's journal leave
-        it for good.
+        it for good. Damaged lines are brought back where the tables still show what they said.
         """
-        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+        from memdb.services import curation_tables, mending  # noqa: PLC0415 (seldom used)
 
+        if self.journal.damaged():
+            mending.mend(self)
         records = self.journal.read(history.KINDS)
         if remains.remains(records):
             self.journal.rewrite(remains.remains)
