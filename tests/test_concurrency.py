@@ -7,9 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+from memdb.base import files
+from memdb.services import mentions
+from memdb.services.context import Context
 from memdb.services.recall import Recall
 from memdb.store import Store
 from tests.conftest import write_files
@@ -174,3 +179,55 @@ def test_recalls_go_on_while_another_process_rebuilds(make_store: Make) -> None:
     with Store(store.place) as other:
         assert other.recall("periwinkle").hits[0].id == "user/after"
     assert store.damage is None
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from memdb.base import files
+from memdb.base.place import at
+place, count = at(Path(sys.argv[1])), Path(sys.argv[2])
+turn = 0
+while not count.with_name("stop").exists():
+    with files.writer(place):
+        turn += 1
+        count.write_text(str(turn))
+"""
+
+
+def test_who_waits_for_the_writer_lock_is_the_next_to_get_it(make_store: Make, tmp_path: Path) -> None:
+    """A process that takes the lock again as soon as it let it go has it some five hundred times otherwise."""
+    store = make_store()
+    count = tmp_path / "count"
+    busy = subprocess.Popen([sys.executable, "-c", HOLDS, str(store.place.root), str(count)])
+    try:
+        while not count.exists():
+            time.sleep(0.01)
+        waited = []
+        for _ in range(10):
+            before = int(count.read_text() or 0)
+            with files.writer(store.place):
+                waited.append(int(count.read_text()) - before)
+    finally:
+        (tmp_path / "stop").touch()
+        busy.wait(60)
+    # Between the count and the place in line, the other one has a few turns.
+    assert sorted(waited)[len(waited) // 2] < 50
+
+
+def test_names_are_read_though_others_change_them_meanwhile(make_store: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read over and over and never written is read with the lock held then."""
+    store = make_store({"user/ines.md": "Ines Okafor knows Quillbase.\n"})
+    lock, reads = FileLock(str(store.place.lock), is_singleton=True), []
+    read_batch = mentions._read_batch
+
+    def changed_meanwhile(context: Context, texts: list[mentions.Text]) -> object:
+        holds, write = read_batch(context, texts)
+        reads.append(lock.is_locked)
+        return (holds if lock.is_locked else lambda: False), write
+
+    monkeypatch.setattr(mentions, "_read_batch", changed_meanwhile)
+    write_files(store.place.root, {"user/ines.md": "Ines Okafor knows Quillbase and Ravenscar.\n"})
+    store.sync()
+    assert reads == [False, True]
+    assert not mentions.is_behind(store._context.database)

@@ -210,7 +210,9 @@ class Opened:
                     wait=wait,
                 )
             )
-        except (StoreUnreadable, Refused, NotWritable, Busy) as error:
+        except Busy:
+            return [self._said_of_waiting()]
+        except (StoreUnreadable, Refused, NotWritable) as error:
             return [f"The index was not brought up to the files: {error.message}"]
         notes = []
         if report.documents.behind:
@@ -220,3 +222,12 @@ class Opened:
             texts_are = "1 text is" if report.pending == 1 else f"{report.pending} texts are"
             notes.append(f"{texts_are} not embedded yet; `memdb sync` does it.")
         return notes
+
+    def _said_of_waiting(self) -> str:
+        """What to tell of an answer from the index as it is, while others write: by how much it is behind."""
+        said = "The index was not brought up to the files: another memdb process is writing."
+        with suppress(MemdbError):
+            count = self._run(sync.behind)
+            files_are = {0: "All files are in it", 1: "1 file is newer"}.get(count, f"{count} files are newer")
+            return f"{said} {files_are}."
+        return said

@@ -6,8 +6,9 @@ import os
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +35,9 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 LOCK_SECONDS = 30.0
 """How long a writer waits for another one before it says Busy."""
+
+LOCK_POLL = 0.005
+"""Seconds between two looks at a lock: a small part of what a save takes."""
 
 
 Stamp = tuple[int, int, int]
@@ -238,7 +242,7 @@ def write_whole(target: Path, data: bytes) -> None:
     Raises NotWritable where the folder or the disk does not take it.
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         # Through a link, the file that it leads to is replaced, and the link stays.
         final = target.resolve() if target.is_symlink() else target
         descriptor, temporary = tempfile.mkstemp(prefix=LEFTOVER_PREFIX, suffix=LEFTOVER_SUFFIX, dir=final.parent)
@@ -261,6 +265,24 @@ def write_whole(target: Path, data: bytes) -> None:
             f"{target} cannot be written: {error.strerror or error}.",
             hint="Check the permissions and the free space; the file is as it was.",
         ) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, so that a power cut leaves them. Raises OSError."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def remove(*paths: Path) -> None:
+    """Delete files that may be gone already, so that a power cut brings none of them back. Raises OSError."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            path.unlink()
+            sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -286,14 +308,20 @@ def _umask() -> int:
 def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the store's writer lock.
 
-    One process at a time changes files, journal and index. Raises Busy, NotWritable.
+    One process at a time changes files, journal and index. Who waits first stands in line for being the next: the
+    system gives a lock to whoever asks at the right moment, most often to the process that just let it go. Raises Busy,
+    NotWritable.
     """
     import filelock  # noqa: PLC0415
 
     # One lock object for each file and process: a service that holds it calls others that take it too.
     lock = filelock.FileLock(str(where.lock), is_singleton=True)
+    end = time.monotonic() + seconds
     try:
-        lock.acquire(timeout=seconds)
+        with ExitStack() as line:
+            if not lock.is_locked:
+                line.enter_context(_next_in_line(where, seconds))
+            lock.acquire(timeout=max(0.0, end - time.monotonic()), poll_interval=LOCK_POLL)
     except filelock.Timeout as error:
         raise Busy(
             f"Another memdb process has been writing {where.root} for {seconds:.0f} seconds.",
@@ -307,3 +335,15 @@ def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def _next_in_line(where: Place, seconds: float) -> Iterator[None]:
+    """Be the one process that waits for the writer lock; whoever has it now comes behind. Raises filelock.Timeout."""
+    import filelock  # noqa: PLC0415
+
+    if not where.next_lock.parent.is_dir():
+        yield
+        return
+    with filelock.FileLock(str(where.next_lock), is_singleton=True).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+        yield

@@ -13,7 +13,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,10 @@ class Journal:
             return []
         stamped = [{"t": self._tick(), "w": self.writer, **record} for record in records]
         data = b"".join(_line(record) + b"\n" for record in stamped)
+        from memdb.base.files import make_folder, sync_folder  # noqa: PLC0415
+
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             with self.file.open("a+b") as out:
                 if out.tell() and not _ends_line(out):
                     data = b"\n" + data
@@ -54,6 +56,9 @@ class Journal:
                     out.write(data)
                     out.flush()
                     os.fsync(out.fileno())
+                    if not whole:
+                        # The name of a new file is synced apart from what is in it.
+                        sync_folder(self.folder)
                 except OSError:
                     # A full disk may have taken a part of it.
                     out.truncate(whole)
@@ -108,6 +113,32 @@ class Journal:
                     found.append((file.name, number))
         return found
 
+    def mend(self, known: Callable[[list[Record], str], Sequence[Record]]) -> tuple[int, int]:
+        """Write damaged lines as they were: by their checksums, else as `known` has them. The caller holds the lock.
+
+        `known` gets all records that can be read and the name of a writer, and returns those of the writer that are not
+        among them: one of a time between the lines around a damaged one is what that was. Returns how many lines came
+        back in the one way and in the other.
+        """
+        from memdb.base.files import write_whole  # noqa: PLC0415
+
+        by_sum, by_known = 0, 0
+        for name in sorted({name for name, _ in self.damaged()}):
+            file = self.folder / name
+            before = _lines(file)
+            lines = _mended_by_sums(before)
+            by_sum += sum(_parse(line) is None for line in before) - sum(_parse(line) is None for line in lines)
+            if lines != before:
+                write_whole(file, b"".join(line + b"\n" for line in lines))
+            if any(_parse(line) is None for line in lines):
+                restored = _with_known(lines, known(self.read(), file.stem))
+                by_known += len(restored) - len(lines) + sum(_parse(line) is None for line in lines)
+                by_known -= sum(_parse(line) is None for line in restored)
+                if restored != lines:
+                    write_whole(file, b"".join(line + b"\n" for line in restored))
+        self._seen = None
+        return by_sum, by_known
+
     def state(self) -> dict[str, int]:
         """The size of every file in bytes: for append-only files, what tells whether there is more to read."""
         return {file.name: file.stat().st_size for file in self.files()}
@@ -146,6 +177,57 @@ def _lines(file: Path) -> list[bytes]:
     A carriage return, which a version control's newline setting may add, is none of it.
     """
     return [line for line in file.read_bytes().replace(b"\r\n", b"\n").split(b"\n") if line.strip()]
+
+
+def _mended_by_sums(lines: list[bytes]) -> list[bytes]:
+    """The lines, those that are damaged as they were where their checksums tell."""
+    from memdb.base import journal_mending  # noqa: PLC0415
+
+    found: list[bytes] = []
+    for line in lines:
+        found.append(line)
+        if _parse(line) is not None:
+            continue
+        # A byte that became the end of a line made two of one.
+        torn = b"\n".join(found[-2:]) if len(found) > 1 and _parse(found[-2]) is None else b""
+        for count, damaged in ((2, torn), (1, line)):
+            mended = journal_mending.lines_of(damaged)
+            if mended and all(_parse(one) is not None for one in mended):
+                found[-count:] = mended
+                break
+    return found
+
+
+def _with_known(lines: list[bytes], known: Sequence[Record]) -> list[bytes]:
+    """The lines with records in the place of damaged ones, where their times fit between the lines around."""
+    found: list[bytes] = []
+    place = 0
+    while place < len(lines):
+        gap = place
+        while gap < len(lines) and _parse(lines[gap]) is None:
+            gap += 1
+        if gap == place:
+            found.append(lines[place])
+            place += 1
+            continue
+        damaged = lines[place:gap]
+        earliest = _time_of(found[-1]) if found else ""
+        latest = _time_of(lines[gap]) if gap < len(lines) else "~"
+        fitting = sorted((one for one in known if earliest < one["t"] < latest), key=lambda one: str(one["t"]))
+        if len(fitting) < len(damaged):
+            # Which of them are there is known where their times can still be read.
+            damaged = [line for line in damaged if not any(one["t"].encode() in line for one in fitting)]
+            kept = damaged if len(damaged) + len(fitting) >= gap - place else lines[place:gap]
+        else:
+            kept = []
+        found += [*map(_line, fitting), *kept]
+        place = gap
+    return found
+
+
+def _time_of(line: bytes) -> str:
+    record = _parse(line)
+    return "" if record is None else str(record["t"])
 
 
 def _ends_line(file: Any) -> bool:

@@ -67,6 +67,11 @@ class Place(NamedTuple):
         return self.home / "lock"
 
     @property
+    def next_lock(self) -> Path:
+        """Held by whoever is the next to get the lock."""
+        return self.home / "local" / "lock-next"
+
+    @property
     def log(self) -> Path:
         """SQLite's write-ahead log, where one is."""
         return self.database.with_name(self.database.name + "-wal")
@@ -79,10 +84,13 @@ class Place(NamedTuple):
     def withdraw_note(self) -> None:
         """Take the note back before the database changes: what a killed process leaves is looked at when it is opened.
 
-        A read-only folder has no note that could be wrong.
+        It must not come back with a power cut, beside a database that it is not of. A read-only folder has no note that
+        could be wrong.
         """
+        from memdb.base import files  # noqa: PLC0415 (a hook does without)
+
         with suppress(OSError):
-            self.checked.unlink(missing_ok=True)
+            files.remove(self.checked)
 
     @property
     def served(self) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 import platformdirs
 
-from memdb.base.files import write_whole
+from memdb.base.files import make_folder, write_whole
 from memdb.base.place import Place, at, nearest
 from memdb.errors import NotFound, NotWritable, StoreUnreadable, UsageError
 
@@ -63,12 +63,12 @@ GITIGNORE = "# The database is derived from the files and the journal.\nmemory.d
 def initialise(where: Place) -> bool:
     """Make the root and its `.memdb` folder; True when there was none. Never touches a file outside `.memdb`."""
     fresh = not where.config.exists()
-    where.journal.mkdir(parents=True, exist_ok=True)
+    make_folder(where.journal)
     (where.home / "local").mkdir(exist_ok=True)
-    where.database.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(where.database.parent)
     if fresh:
         write_settings(where, {"id": secrets.token_hex(8)})
-        (where.home / ".gitignore").write_text(GITIGNORE, encoding="utf-8", newline="\n")
+        write_whole(where.home / ".gitignore", GITIGNORE.encode())
     return fresh
 
 

@@ -69,7 +69,7 @@ def backup(context: Context, target: Path | None = None, *, yes: bool = False, p
     where the file is there, without `yes`; NotWritable, Busy.
     """
     target = _target(context.place, target, yes)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=target.parent, ignore_cleanup_errors=True) as scratch:
         copy = Path(scratch) / "memory.db"
         with files.writer(context.place):
@@ -135,10 +135,10 @@ def drop_outdated(context: Context) -> int:
             if path.is_dir():
                 shutil.rmtree(path)
             elif path.suffix == ".zip" and _says(path) != forgotten:
-                path.unlink()
+                files.remove(path)
                 count += 1
             elif path.suffix == files.LEFTOVER_SUFFIX:
-                path.unlink()
+                files.remove(path)
         except OSError as error:
             raise NotWritable(f"{path} cannot be deleted: {error.strerror}.", hint="Check its permissions.") from error
     return count
@@ -162,9 +162,9 @@ def _target(place: Place, target: Path | None, yes: bool) -> Path:
     name = f"memdb-{time.strftime(STAMP, time.gmtime())}.zip"
     if target is None:
         own = folder(place)
-        own.mkdir(parents=True, exist_ok=True)
-        # Backups are no part of what a version control keeps: they would never leave its history.
-        (own / ".gitignore").write_text("*\n", encoding="utf-8", newline="\n")
+        if not (own / ".gitignore").is_file():
+            # Backups are no part of what a version control keeps: they would never leave its history.
+            files.write_whole(own / ".gitignore", b"*\n")
         target, number = own / name, 2
         while target.exists():
             target, number = own / f"{name[:-4]}-{number}.zip", number + 1

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from memdb.base import database_file, settings
+from memdb.base import database_file, files, settings
 from memdb.base.embedding import Embedder
 from memdb.base.journal import Journal, Record
 from memdb.base.place import FOLDER, Place
@@ -170,10 +170,12 @@ class Context:
         """Show the whole journal in the tables again, inside the caller's transaction.
 
         The caller holds the writer lock. Texts that were forgotten and came back with another machine's journal leave
-        it for good.
+        it for good. Damaged lines are brought back where the tables still show what they said.
         """
-        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+        from memdb.services import curation_tables, mending  # noqa: PLC0415 (seldom used)
 
+        if self.journal.damaged():
+            mending.mend(self)
         records = self.journal.read(history.KINDS)
         if remains.remains(records):
             self.journal.rewrite(remains.remains)
@@ -201,8 +203,7 @@ class Context:
         insert_snapshots(self.database, past.snapshots.values())
         for digest in past.unwanted:
             with suppress(OSError):  # a file that another program has open goes with the next replay
-                for file in self.place.snapshot_files(digest):
-                    file.unlink(missing_ok=True)
+                files.remove(*self.place.snapshot_files(digest))
         self.database.set_meta("cluster_anchors", json.dumps(past.anchors, sort_keys=True))
         self.database.set_meta("clusters_stale", "1")
         run("delete from problem where code = 'journal'")

@@ -78,7 +78,7 @@ def _memory(context: Context, key: str) -> Forgotten:
     if path is not None:
         file = target(context, path)
         try:
-            file.unlink(missing_ok=True)
+            files.remove(file)
         except OSError as error:
             raise NotWritable(f"{file} cannot be deleted: {error.strerror}.", hint="Check its permissions.") from error
     # From here on a crash changes nothing: the journal says that it is forgotten, and the next sync carries it out.

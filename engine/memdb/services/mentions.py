@@ -7,7 +7,9 @@ What waits is in tables that triggers fill, so that a pass that is interrupted g
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -24,6 +26,9 @@ VERSION = "2"
 
 BATCH = 200
 """Texts that are read between two transactions: about half a second of work."""
+
+CONTESTED_BATCH = 20
+"""The same where the writer lock is held meanwhile: a few hundredths of a second."""
 
 MANY_NAMES = 300
 """From so many changed names on, all texts are read against them: cheaper than a search for each name."""
@@ -97,9 +102,9 @@ def refresh(
 ) -> int:
     """Read what waits, look for names that came or went, and derive the entities; returns how many texts were read.
 
-    `limit` bounds how many texts are read now. Raises Busy, NotWritable.
+    `limit` bounds how many texts are read now, and then `wait` for how many seconds. Raises Busy, NotWritable.
     """
-    database = context.database
+    database, end = context.database, None if limit is None else time.monotonic() + wait
     if not is_behind(database):
         return 0
     if database.meta("names_version") != VERSION:
@@ -109,13 +114,13 @@ def refresh(
                 " select id, 'read' from memory union all select id, 'read' from chunk"
             )
             database.set_meta("names_version", VERSION)
-    read = _each_batch(context, "read", _read_batch, wait=wait, limit=limit, progress=progress)
+    read = _each_batch(context, "read", _read_batch, wait=wait, limit=limit, end=end, progress=progress)
     left = None if limit is None else limit - read
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
         if left is None or left > 0:
             _queue_changed(database)
-    read += _each_batch(context, "match", _Matching(database), wait=wait, limit=left, progress=progress)
+    read += _each_batch(context, "match", _Matching(database), wait=wait, limit=left, end=end, progress=progress)
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
     return read
@@ -125,27 +130,35 @@ Step = Callable[[Context, list[Text]], tuple[Callable[[], bool], Callable[[], No
 """Reads some texts and returns what tells whether all that the result rests on is as it was, and what writes it."""
 
 
-def _each_batch(context: Context, stage: str, step: Step, *, wait: float, limit: int | None, progress: Progress) -> int:
+def _each_batch(
+    context: Context, stage: str, step: Step, *, wait: float, limit: int | None, end: float | None, progress: Progress
+) -> int:
+    """Read what waits for a stage, batch by batch, until so many texts are read or the time has come."""
     database = context.database
     total = int(database.value("select count(*) from extract_waiting where stage = ?", (stage,)))
     total = total if limit is None else min(total, max(limit, 0))
-    done = 0
-    while done < total:
-        nodes = [
-            node
-            for (node,) in database.rows(
-                "select node_id from extract_waiting where stage = ? order by node_id limit ?",
-                (stage, min(BATCH, total - done)),
-            )
-        ]
-        if not nodes:
-            break
-        texts = texts_of(database, nodes)
-        holds, write = step(context, texts)
-        with files.writer(context.place, wait), database.write() as connection:
-            # What changed while it was read waits once more.
+    done, is_contested = 0, False
+    while done < total and (end is None or time.monotonic() < end):
+        with ExitStack() as held:
+            if is_contested:
+                # What was read changed meanwhile. Where others write without a pause it would do so again.
+                held.enter_context(files.writer(context.place, wait))
+            nodes = [
+                node
+                for (node,) in database.rows(
+                    "select node_id from extract_waiting where stage = ? order by node_id limit ?",
+                    (stage, min(CONTESTED_BATCH if is_contested else BATCH, total - done)),
+                )
+            ]
+            if not nodes:
+                break
+            texts = texts_of(database, nodes)
+            holds, write = step(context, texts)
+            held.enter_context(files.writer(context.place, wait))
+            connection = held.enter_context(database.write())
             now = {text.node: text for text in texts_of(database, nodes)}
-            if all(now.get(text.node) == text for text in texts) and holds():
+            is_contested = not (all(now.get(text.node) == text for text in texts) and holds())
+            if not is_contested:
                 connection.executemany(
                     "delete from extract_waiting where node_id = ? and stage = ?", [(node, stage) for node in nodes]
                 )

@@ -167,7 +167,7 @@ def copy_checked(tree: Tree, entry: str, target: Path, expected: str) -> None:
     temporary = target.with_name(f"{files.LEFTOVER_PREFIX}{os.getpid()}{files.LEFTOVER_SUFFIX}")
     found = hashlib.sha256()
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        files.make_folder(target.parent)
         with tree.open(entry) as stream, temporary.open("wb") as out:
             while chunk := stream.read(CHUNK):
                 found.update(chunk)
@@ -180,6 +180,7 @@ def copy_checked(tree: Tree, entry: str, target: Path, expected: str) -> None:
         if mtime is not None:
             os.utime(temporary, ns=(mtime, mtime))
         temporary.replace(target)
+        files.sync_folder(target.parent)
     except OSError as error:
         raise NotWritable(f"{target} cannot be written: {error.strerror or error}.") from error
     finally:
@@ -315,7 +316,7 @@ def aside(target: Path) -> Iterator[Path]:
     """A file beside the target that takes its name when it is whole. Raises NotWritable."""
     temporary = target.with_name(f"{files.LEFTOVER_PREFIX}{os.getpid()}-{target.name[:100]}{files.LEFTOVER_SUFFIX}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        files.make_folder(target.parent)
         yield temporary
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())

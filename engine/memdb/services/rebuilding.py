@@ -49,6 +49,7 @@ def rebuild(
     sound = keep_old and _is_sound(context)
     context.close()
     with files.writer(place):
+        _mend_journal(context)
         _rescue(aside, place)
         remove(aside)
         # SQLite copies a database only over one of the same page size.
@@ -84,6 +85,16 @@ def rebuild(
             _swap(aside, place.database)
         checking.note(place)
     return Rebuilt(reason, salvaged, report)
+
+
+def _mend_journal(context: Context) -> None:
+    """Bring damaged lines of the journal back from the old database, which shows what they said, where it can be read."""
+    if context.journal.damaged():
+        from memdb.services import mending  # noqa: PLC0415 (seldom used)
+
+        with suppress(MemdbError, *DAMAGE, *UNREADABLE_VALUES, apsw.SQLError):
+            mending.mend(context)
+        context.close()
 
 
 def _failed(context: Context) -> bool:

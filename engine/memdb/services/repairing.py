@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memdb.base import files
 from memdb.errors import MemdbError
-from memdb.services import comparing, inspection, rebuilding, scrubbing, sync
+from memdb.services import comparing, inspection, mending, rebuilding, scrubbing, sync
 from memdb.services.context import Context, Progress, silent
 
 
@@ -21,6 +21,8 @@ def repair(context: Context, *, deep: bool = False, progress: Progress = silent)
         scrubbing.remove_leftovers(context)
     if leftovers:
         done.append(f"removed {len(leftovers)} files that a process left unfinished")
+    if context.journal.damaged():
+        done += _mended(context)
     findings = inspection.doctor(context)
     wrong = [finding.check for finding in findings if finding.state == "error" and finding.repair == "rebuild"]
     if wrong:
@@ -41,3 +43,14 @@ def repair(context: Context, *, deep: bool = False, progress: Progress = silent)
             rebuilding.rebuild(context, reason=f"doctor: {', '.join(tables)}", progress=progress, keep_old=False)
             done.append(f"rebuilt the database from the files and the journal: {', '.join(tables)} differed")
     return done
+
+
+def _mended(context: Context) -> list[str]:
+    """Bring damaged lines of the journal back, and show the journal in the tables again."""
+    with files.writer(context.place):
+        by_sum, by_tables = mending.mend(context)
+        if by_sum or by_tables:
+            with context.database.write():
+                context.replay_journal()
+    ways = ((by_sum, "by their checksums"), (by_tables, "from the database"))
+    return [f"brought {count} damaged lines of the journal back, {how}" for count, how in ways if count]

@@ -139,8 +139,7 @@ def delete(context: Context, digest: str) -> None:
     """Delete the file of a snapshot and the copies that were opened. Raises NotWritable."""
     file = context.place.snapshots / digest
     try:
-        for part in context.place.snapshot_files(digest):
-            part.unlink(missing_ok=True)
+        files.remove(*context.place.snapshot_files(digest))
     except OSError as error:
         raise NotWritable(f"{file} cannot be deleted: {error.strerror}.", hint="Check its permissions.") from error
 

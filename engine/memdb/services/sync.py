@@ -15,7 +15,7 @@ from memdb.base.journal import Record
 from memdb.base.storage import Database
 from memdb.domain import history
 from memdb.errors import ModelUnavailable, Refused
-from memdb.services import clustering, documents, indexing, mentions, scrubbing, vectors, vocabulary
+from memdb.services import clustering, document_scan, documents, indexing, mentions, scrubbing, vectors, vocabulary
 from memdb.services.context import Context, Progress, silent
 from memdb.services.documents import DocumentReport
 from memdb.services.indexing import Reading, Rekeyed
@@ -33,6 +33,9 @@ so much."""
 
 READ_WHOLE = "read_whole"
 """The stamp of a store whose folder was read to its end once: what is found after that is new."""
+
+LAST_WAIT = 0.2
+"""Seconds that a part of a sync waits for another writer where the parts before it used the time up."""
 
 MISSING_MINIMUM = 3
 """Below this many missing files nobody is asked."""
@@ -88,6 +91,13 @@ def plan(context: Context) -> Plan:
     return Plan(seen, suspects, known, missing)
 
 
+def behind(context: Context) -> int:
+    """How many files of memories and documents are new, changed or gone, as far as their size and times tell."""
+    found, scanned = plan(context), document_scan.scan(context)
+    changed = [file for file in found.suspects if _differs(context, file, found.known.get(file.path))]
+    return len(changed) + len(found.missing) + len(scanned.suspects) + len(scanned.missing) + len(scanned.unwanted)
+
+
 def _stamps(database: Database) -> dict[str, Stamp]:
     """Size and times of every file, as the index has them; read again only when the database was written to."""
     state = int(database.connection.pragma("data_version")), database.connection.total_changes()
@@ -121,17 +131,23 @@ def sync(
     for. Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is then as
     it was.
     """
+    end = time.monotonic() + wait
+
+    def left() -> float:
+        """All waits together are to be no longer than was asked for, but who waited is not sent away at once."""
+        return max(end - time.monotonic(), min(wait, LAST_WAIT))
+
     with context.database.patience(wait):
         report = _bring_up(context, yes, wait, progress)
-        report.documents = documents.sync(context, wait=wait, read_limit=read_limit, progress=progress)
-        _scrub(context, wait)
-        mentions.refresh(context, wait=wait, limit=names_limit, progress=progress)
+        report.documents = documents.sync(context, wait=left(), read_limit=read_limit, progress=progress)
+        _scrub(context, left())
+        mentions.refresh(context, wait=left(), limit=names_limit, progress=progress)
         if embed:
             try:
                 report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)
             except ModelUnavailable as error:
                 report.embedder = error.message
-            clustering.refresh(context, at_most=cluster_limit, wait=wait)
+            clustering.refresh(context, at_most=cluster_limit, wait=left())
         report.pending = vectors.pending_count(context)
         report.problems = [
             Problem(path, line, reason)

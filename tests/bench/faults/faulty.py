@@ -18,6 +18,8 @@ from typing import Any
 
 import apsw
 
+from tests.bench.faults.disk import Disk
+
 VFS = "memdb-faults"
 
 KILLS = ("kill", "torn")
@@ -45,6 +47,7 @@ class Faults:
     calls: int = 0
     met: int = 0
     trace: list[str] = field(default_factory=list)
+    disk: Disk | None = None  # what was written and synced, where that is to be known
 
     def arm(self, at: int | None, how: str = "kill") -> None:
         """Count from 0; with None, only count."""
@@ -97,23 +100,33 @@ class FaultyDatabaseFile(apsw.VFSFile):
             (apsw.SQLITE_OPEN_MAIN_DB, "database"),
         )
         self.kind = next((said for flag, said in kinds if flags[0] & flag), "temporary")
+        self.path = name if isinstance(name, str) else name.filename() if name is not None else None
         super().__init__(base, name, flags)
+        if self.path is not None and FAULTS.disk is not None:
+            FAULTS.disk.appeared(self.path)
 
     def xWrite(self, data: Any, offset: int) -> None:
         half = bytes(data)[: len(data) // 2]
         if FAULTS.meets(f"{self.kind}: write", lambda: super(FaultyDatabaseFile, self).xWrite(half, offset)):
             raise FAULTS.sqlite_error()
         super().xWrite(data, offset)
+        if self.path is not None and FAULTS.disk is not None:
+            FAULTS.disk.wrote(self.path, offset, bytes(data))
 
     def xTruncate(self, newsize: int) -> None:
         if FAULTS.meets(f"{self.kind}: truncate"):
             raise FAULTS.sqlite_error()
         super().xTruncate(newsize)
+        if self.path is not None and FAULTS.disk is not None:
+            FAULTS.disk.cut(self.path, newsize)
 
     def xSync(self, flags: int) -> None:
         if FAULTS.meets(f"{self.kind}: sync"):
             raise FAULTS.sqlite_error()
         super().xSync(flags)
+        if self.path is not None and FAULTS.disk is not None:
+            # Of a log or journal that it made, SQLite syncs the folder too.
+            FAULTS.disk.synced(self.path, with_name=self.kind in ("log", "rollback journal"))
 
     def xLock(self, level: int) -> None:
         try:
@@ -137,22 +150,39 @@ class FaultyVfs(apsw.VFS):
         if FAULTS.meets("database: delete"):
             raise FAULTS.sqlite_error()
         super().xDelete(filename, syncdir)
+        if FAULTS.disk is not None:
+            FAULTS.disk.renamed()
+            if syncdir:
+                FAULTS.disk.synced(os.path.dirname(filename))  # noqa: PTH120
 
 
 class FaultyRaw(io.FileIO):
     """A file that Python writes."""
+
+    appends = False
 
     def write(self, data: Any, /) -> int:
         whole = memoryview(data).cast("B")
         half = whole[: len(whole) // 2]
         if FAULTS.meets("file: write", lambda: super(FaultyRaw, self).write(half)):
             raise FAULTS.os_error(self.name)
-        return super().write(data)
+        disk = FAULTS.disk
+        if disk is None:
+            return super().write(data)
+        status = os.fstat(self.fileno())
+        # A file that is appended to is written at its end, wherever it was read.
+        start = status.st_size if self.appends else self.tell()
+        written = super().write(data)
+        disk.wrote(self.fileno(), start, bytes(whole[:written]))
+        return written
 
     def truncate(self, size: int | None = None, /) -> int:
         if FAULTS.meets("file: truncate"):
             raise FAULTS.os_error(self.name)
-        return super().truncate(size)
+        cut = super().truncate(size)
+        if FAULTS.disk is not None:
+            FAULTS.disk.cut(self.fileno(), cut)
+        return cut
 
 
 _open = builtins.open
@@ -173,6 +203,11 @@ def _faulty_open(  # noqa: PLR0917 (as `open` has them)
     if FAULTS.meets("file: open"):
         raise FAULTS.os_error(file)
     raw = FaultyRaw(file, mode.replace("b", "").replace("t", ""), closefd, opener)
+    raw.appends = "a" in mode
+    if FAULTS.disk is not None:
+        FAULTS.disk.appeared(raw.fileno())
+        if "w" in mode:
+            FAULTS.disk.cut(raw.fileno(), 0)
     if buffering == 0:
         return raw
     plus = io.BufferedRandom if "+" in mode else io.BufferedWriter
@@ -184,7 +219,15 @@ def _counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     def counted(*arguments: Any, **options: Any) -> Any:
         if FAULTS.meets(f"file: {name}"):
             raise FAULTS.os_error(arguments[0] if arguments else None)
-        return call(*arguments, **options)
+        returned = call(*arguments, **options)
+        disk = FAULTS.disk
+        if disk is not None and name == "fsync":
+            disk.synced(arguments[0])
+        elif disk is not None and name == "truncate":
+            disk.cut(arguments[0], arguments[1])
+        elif disk is not None and name != "chmod":
+            disk.renamed()
+        return returned
 
     return counted
 

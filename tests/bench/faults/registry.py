@@ -9,7 +9,7 @@ from tests.bench.faults.trials import Asked, Found
 
 Kind = Callable[[Asked], Found]
 
-KINDS = ("crash", "corruption", "concurrency", "upgrade", "fuzz", "forget", "secrets", "injection")
+KINDS = ("crash", "power", "corruption", "concurrency", "upgrade", "fuzz", "forget", "secrets", "injection")
 """Each is a module here with a function `run`."""
 
 

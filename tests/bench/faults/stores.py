@@ -163,6 +163,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (
             lambda store: store.save("user/tea", "White tea, with [[ferry]].\n", tags=["white"]),
             lambda store: store.save("project/crane", "The crane of the Harbour Office is out of order.\n"),
+            lambda store: store.save("plan/pier", "The south pier is to be mended in June.\n"),
         ),
     ),
     Operation("sync", (lambda store: store.sync(),), _edit, atomic=False),
