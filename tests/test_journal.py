@@ -128,6 +128,41 @@ def test_a_torn_last_line_is_passed_over_and_closed(tmp_path: Path, cut: int) ->
     assert len(again.damaged()) == (0 if cut == 1 else 1)
 
 
+@pytest.mark.parametrize(("cut", "seen", "is_cut"), [
+    (1, "none", False),  # a whole record, but for the end of its line
+    (2, "none", True),
+    (20, "none", True),
+    (60, "none", True),
+    (20, "one", True),
+    (20, "both", False),  # it counted before it was damaged
+    (0, "none", False),
+    (0, "one", False),
+])  # fmt: skip
+def test_half_a_line_that_nobody_saw_whole_is_cut_off(tmp_path: Path, cut: int, seen: str, is_cut: bool) -> None:
+    log = Journal(tmp_path, "w1")
+    log.append(note("one"))
+    first = log.file.stat().st_size
+    log.append(note("two"))
+    data = log.file.read_bytes()
+    log.file.write_bytes(data[: len(data) - cut])
+    assert log.cut_torn({"none": 0, "one": first, "both": len(data)}[seen]) is is_cut
+    assert log.file.read_bytes() == (data[:first] if is_cut else data[: len(data) - cut])
+    log.append(note("three"))
+    assert told(log)[-1] == "three"
+    assert len(log.damaged()) == (1 if cut == 20 and seen == "both" else 0)
+
+
+def test_half_of_the_first_line_is_cut_off(tmp_path: Path) -> None:
+    log = Journal(tmp_path, "w1")
+    assert log.cut_torn(0) is False
+    log.append(note("one"))
+    log.file.write_bytes(log.file.read_bytes()[:-9])
+    assert log.cut_torn(0)
+    assert log.file.read_bytes() == b""
+    log.append(note("two"))
+    assert (told(log), log.damaged()) == (["two"], [])
+
+
 @pytest.mark.parametrize(
     "line", [b"<<<<<<< HEAD", b"[]", b"{}", b'{"t":1,"w":"x","kind":"version"}', b"\xff\xfe", b"null"]
 )

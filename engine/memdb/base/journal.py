@@ -113,6 +113,23 @@ class Journal:
                     found.append((file.name, number))
         return found
 
+    def cut_torn(self, seen: int) -> bool:
+        """Cut off the half of a line at the end of this machine's file, unless so many bytes of it were `seen` whole.
+
+        A process that is killed while it writes leaves it: no call confirmed it. The caller holds the lock.
+        """
+        if not self.file.is_file() or self.file.stat().st_size <= seen:
+            return False
+        with self.file.open("r+b") as file:
+            file.seek(max(0, seen - 1))
+            end, _, torn = file.read().rpartition(b"\n")
+            if not torn or _parse(torn) is not None or (seen and not end and file.tell() - len(torn) != seen):
+                return False
+            file.truncate(file.tell() - len(torn))
+            os.fsync(file.fileno())
+        self._seen = None
+        return True
+
     def mend(self, known: Callable[[list[Record], str], Sequence[Record]]) -> tuple[int, int]:
         """Write damaged lines as they were: by their checksums, else as `known` has them. The caller holds the lock.
 

@@ -95,6 +95,8 @@ class Context:
         if not records:
             return []
         behind = self.journal_is_ahead()
+        if behind:
+            self._cut_torn_line()
         stamped = self.journal.append(*records)
         if behind:
             # A process that was killed between journal and database left records that only a replay shows.
@@ -174,6 +176,7 @@ class Context:
         """
         from memdb.services import curation_tables, mending  # noqa: PLC0415 (seldom used)
 
+        self._cut_torn_line()
         if self.journal.damaged():
             mending.mend(self)
         records = self.journal.read(history.KINDS)
@@ -213,6 +216,14 @@ class Context:
                 (f"{FOLDER}/journal/{name}", line, "a line of the journal cannot be read and is passed over"),
             )
         self.set_journal_state(state)
+
+    def _cut_torn_line(self) -> None:
+        """Cut off the half of a line that a killed process left in this machine's journal.
+
+        Where tables were made of a longer file, a line that counted was damaged: it stays, to be found and mended.
+        """
+        if self.database.meta("journal") is not None:
+            self.journal.cut_torn(self.journal_state().get(self.journal.file.name, 0))
 
     def show_decisions(self) -> None:
         """Show the decisions that the tables have anew, inside the caller's transaction: the system's part changed."""
