@@ -11,7 +11,6 @@ import pytest
 from memdb.base import journal_mending
 from memdb.base.journal import Journal, _line
 from memdb.store import Store
-from tests.conftest import write_files
 from tests.histories import anew, differing
 
 Make = Callable[..., Store]

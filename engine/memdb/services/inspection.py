@@ -94,8 +94,8 @@ def doctor(context: Context, *, deep: bool = False, progress: Progress = silent)
     findings.append(
         Finding("journal", "warning",
                 f"{len(damaged)} lines cannot be read, first {damaged[0][0]} line {damaged[0][1]}",
-                "Run `memdb doctor --fix`: it brings back what checksums or the database still tell. The rest is passed over;"
-                " version control has it, where it keeps the journal.")
+                "Run `memdb doctor --fix`: it brings back what checksums or the database still tell. The rest is passed"
+                " over; version control has it, where it keeps the journal.")
         if damaged
         else Finding("journal", "ok", f"{len(context.journal.files())} files")
     )  # fmt: skip
