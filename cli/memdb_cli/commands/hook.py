@@ -108,8 +108,8 @@ def install(
 ) -> None:
     """Have an agent run memdb on each prompt. Shows the change to the agent's settings, asks, and writes it.
 
-    With --root the hook always asks that store, with --store NAME the one of that name wherever it is moved to, else the
-    one of the folder that the agent works in.
+    With --root the hook always asks that store, with --store NAME the one of that name wherever it is moved to, else
+    the one of the folder that the agent works in.
     """
     from memdb.serving import hook as hooks
 
