@@ -239,7 +239,7 @@ def test_a_call_that_has_begun_goes_to_its_end(store: Store, monkeypatch: pytest
         started = time.monotonic()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(listing, 0.05)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 15  # of the 20 seconds that the call takes
         go.set()
         assert (await awaited.show("user/ada")).id == "user/ada"  # the lock is free
 
