@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +11,16 @@ from pathlib import Path
 import pytest
 
 from memdb.store import Store
+
+SHARED_MEMORY, ENOUGH = Path("/dev/shm"), 6 * 2**30
+"""A folder in memory, where the system has one, and the bytes that must be free: nothing waits for a disk there."""
+
+
+def pytest_configure() -> None:
+    """Temporary folders lie in memory where there is room, unless pytest is told another place."""
+    if SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free > ENOUGH:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
+
 
 VAULTS = Path(__file__).parent / "vaults"
 
@@ -38,15 +50,24 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that do not exist yet, one for each test; pytest itself would look through all that it made before."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_user(tmp_path_factory: pytest.TempPathFactory, model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_user(homes: Iterator[Path], model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the real user's folders or settings."""
     for name in (*OWN_SETTINGS, *LLM_SETTINGS):
         monkeypatch.delenv(name, raising=False)
     # A run that compares memories too asks a model more often: tests of it switch it on.
     monkeypatch.setenv("MEMDB_JUDGE", "off")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("MEMDB_HOME", str(tmp_path_factory.mktemp("home")))
+    home = next(homes)
+    home.mkdir()
+    monkeypatch.setenv("MEMDB_HOME", str(home))
     monkeypatch.setenv("MEMDB_CACHE_DIR", str(model_cache))
 
 

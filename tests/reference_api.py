@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from memdb import async_store, opened, store
+from memdb import async_store, async_stores, opened, store, stores
 from memdb.async_groups import AsyncGroup
 from memdb.errors import MemdbError
 from memdb.groups.nouns import Nouns
@@ -53,8 +53,12 @@ def page() -> str:
     for noun in NOUNS:
         group = _group(noun)
         parts += [f"## store.{noun}", inspect.getdoc(group) or "", *_methods(f"store.{noun}", group)]
+    several = inspect.getdoc(stores.Stores) or ""
+    parts += ["## Several stores", _entry("memdb.open_all", stores.open_all), several]
+    parts += [_entry(f"stores.{name}", getattr(stores.Stores, name)) for name in ("recall", "prompt_block", "use")]
     asynchronous = inspect.getdoc(async_store.AsyncStore) or ""
     parts += [ASYNC.format(doc=asynchronous), _entry("memdb.open_async", async_store.open_async)]
+    parts += [_entry("memdb.open_all_async", async_stores.open_all_async)]
     parts += ["## What they return", *map(_shape, shapes()), "## Errors", _errors()]
     return "\n\n".join(parts) + "\n"
 

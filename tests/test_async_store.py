@@ -239,7 +239,7 @@ def test_a_call_that_has_begun_goes_to_its_end(store: Store, monkeypatch: pytest
         started = time.monotonic()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(listing, 0.05)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 15  # of the 20 seconds that the call takes
         go.set()
         assert (await awaited.show("user/ada")).id == "user/ada"  # the lock is free
 
@@ -317,3 +317,30 @@ def test_following_ends_with_its_task(store: Store) -> None:
         assert events[-1].kind == "stopped"
 
     run(store, talk)
+
+
+def test_several_stores_are_asked_and_awaited(tmp_path: Path, no_model: None) -> None:
+    async def main() -> None:
+        for name, text in (
+            ("work", "The kettle of the office is red."),
+            ("home", "The kettle of the kitchen is blue."),
+        ):
+            with Store.init(tmp_path / name) as store:
+                store.save("user/kettle", text)
+        async with memdb.open_all_async([tmp_path / "work", tmp_path / "home"]) as stores:
+            answers = await asyncio.gather(*(stores.recall("which colour has the kettle") for _ in range(4)))
+            assert [{hit.store for hit in answer.hits} for answer in answers] == [{"work", "home"}] * 4
+            assert "kitchen is blue" in await stores.prompt_block(answers[0])
+            assert (list(stores), len(stores)) == (["work", "home"], 2)
+            async with stores.use("home") as store:
+                assert [one.id for one in await store.list()] == ["user/kettle"]
+            with pytest.raises(NotFound):
+                async with stores.use("garden"):
+                    pass
+        with pytest.raises(NotFound):
+            async with memdb.open_all_async(["nowhere"]):
+                pass
+        with pytest.raises(RuntimeError):
+            len(memdb.open_all_async([tmp_path / "work"]))
+
+    asyncio.run(main())

@@ -116,7 +116,7 @@ def test_closing_waits_for_no_model(make_store: MakeStore, server: LlmServer) ->
     assert asked.wait(20)
     began = time.monotonic()
     store.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # of the 20 seconds that the endpoint hangs
 
 
 def work(store: Store) -> bool:

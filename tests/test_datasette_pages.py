@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +42,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("MEMDB_EMBEDDER", "off")
         world = explorer_store(tmp_path_factory.mktemp("browsed") / "root")
         world.store.close()
+        for name, text in (("gauge", "Read at noon.\n"), ("pointer", "See [[gauge|the gauge]] and `[[gauge]]`.\n")):
+            (world.root / "reference").mkdir(exist_ok=True)
+            (world.root / "reference" / f"{name}.md").write_text(text, encoding="utf-8")
         with Store.init(world.root, embedder=FakeEmbedder()) as embedding:
             embedding.sync()
         yield world.root / ".memdb" / "memory.db"
@@ -116,6 +120,19 @@ def test_every_row_of_what_is_shown_has_a_page(browsed: Browsed) -> None:
     pages = browsed.get(paths)
     assert {page.status_code for page in pages} == {200}
     assert any("<em>" in page.text or "memdb-body" in page.text for page in pages)
+
+
+def test_the_links_of_a_text_lead_to_what_they_name(browsed: Browsed) -> None:
+    links = browsed.rows("select source, raw, target from links where kind = 'wikilink' and target is not null")
+    assert links
+    for link in links:
+        [number] = browsed.rows("select id from node where key = :key", {"key": link["source"]})
+        paths = [f"/memory/memory/{number['id']}", f"/memory/memories?id__exact={quote(link['source'], safe='')}"]
+        for page in browsed.get(paths):
+            assert f'memories?id__exact={quote(link["target"], safe="")}">{escape(link["raw"])}</a>' in page.text
+    [loose] = browsed.rows("select source, raw from links where status = 'unresolved' limit 1")
+    [page] = browsed.get([f"/memory/memories?id__exact={quote(loose['source'], safe='')}"])
+    assert escape(loose["raw"]) in page.text and f"{escape(loose['raw'])}</a>" not in page.text
 
 
 def test_every_query_gives_its_rows(browsed: Browsed) -> None:

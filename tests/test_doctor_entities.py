@@ -248,7 +248,7 @@ def test_a_hundred_thousand_mentions_take_seconds(store: Store) -> None:
                 )
         connection.execute("delete from entity_touched")
         database.set_meta(entity_vectors.STALE, "1")
-    start = time.perf_counter()
+    start = time.process_time()
     checks = entity_checks.check(store._context)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert [one.name for one in checks if one.wrong] == []

@@ -363,9 +363,9 @@ def test_real_huge_query_costs_no_more_than_a_full_window(real: Embedder) -> Non
     real.embed_query(full)
 
     def seconds(text: str) -> float:
-        begin = time.perf_counter()
+        begin = time.process_time()
         real.embed_query(text)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     usual = min(seconds(full) for _ in range(3))
     assert min(seconds(full * 40) for _ in range(3)) < 3 * usual + 0.05

@@ -267,8 +267,8 @@ LAST = "The last sentence names the lighthouse keeper."
     ids=["1 MB line", "markdown line", "base64", "no spaces", "minified code", "json", "200 kB paragraph"],
 )
 def test_pathological_texts_stay_within_the_window(name: str, content: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     found = list(chunks(extract(content.encode(), name).blocks, max_tokens=254, offsets_of=estimate_offsets))
     assert "lighthouse keeper" in found[-1].text
     assert all(len(estimate_offsets(chunk.text)) <= 254 for chunk in found)
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -214,7 +215,7 @@ def test_a_server_that_says_nothing(site: Site) -> None:
         started = time.monotonic()
         with pytest.raises(CannotFetch, match=r"did not answer within 0\.2 seconds"):
             fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/", read=0.2)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20
 
 
 def test_a_server_that_speaks_a_byte_at_a_time(site: Site) -> None:
@@ -222,7 +223,7 @@ def test_a_server_that_speaks_a_byte_at_a_time(site: Site) -> None:
     started = time.monotonic()
     with pytest.raises(CannotFetch, match=r"within 0\.5 seconds"):
         fetch(site.address("/a"), read=0.4, total=0.5)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_no_server(site: Site) -> None:
@@ -244,15 +245,19 @@ def test_no_such_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_look_up_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
     def slow(*_: object, **__: object) -> object:
-        time.sleep(1)
+        ended.wait(30)
         raise socket.gaierror(-3, "Temporary failure in name resolution")
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
-    started = time.monotonic()
-    with pytest.raises(CannotFetch, match=r"within 0\.3 seconds"):
-        fetch("http://nowhere.example/", total=0.3)
-    assert time.monotonic() - started < 2
+    try:
+        with pytest.raises(CannotFetch, match=r"within 0\.3 seconds"):
+            fetch("http://nowhere.example/", total=0.3)
+        assert not ended.is_set()
+    finally:
+        ended.set()
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -347,9 +347,9 @@ CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1,
     ],
 )
 def test_hostile_blocks_are_bounded(block: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     memory = parse(f"---\nname: n\n{block}\n---\nBody.\n")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     assert memory.name == "n"
     assert memory.body == "Body.\n"
     assert 1 <= len(memory.problems) <= 20

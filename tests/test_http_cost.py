@@ -137,6 +137,26 @@ def test_where_nothing_tells_of_changes_each_question_walks(world: Answered, mon
         following.close()
 
 
+def test_files_that_cannot_be_followed_are_told_with_the_reason(
+    world: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(follower: object) -> None:
+        raise OSError("out of watches")
+
+    monkeypatch.setattr(freshness.Follower, "run", fails)
+    following = Freshness(world.store)
+    try:
+        following.use()
+        assert until(lambda: "out of watches" in following.said)
+        assert not following.is_fresh()
+        assert "each question looks at all of them" in following.said
+        monkeypatch.undo()
+        following.use()
+        assert until(lambda: following.said == freshness.FOLLOWED)
+    finally:
+        following.close()
+
+
 def test_the_walk_now_and_then_finds_what_no_notice_told(world: Answered, monkeypatch: pytest.MonkeyPatch) -> None:
     from memdb.services.following import Follower
 

@@ -266,11 +266,11 @@ def test_a_restating_is_found_among_many_at_once(make_store: Make, no_model: Non
         indexing.apply(database, readings, [], {})
     plan = database.rows("explain query plan " + restating.CANDIDATES, ("[1]", 5))
     assert not [row for row in plan if "SCAN" in row[-1] and "json_each" not in row[-1] and "(" not in row[-1]]
-    began = time.perf_counter()
+    began = time.process_time()
     found = restating.restated(
         store._context, "user", "the garden report number 777 says that the keeper of the habrour answers questions", {}
     )
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert found is None  # the files are not there
     assert took < 0.1
     rows = database.rows(

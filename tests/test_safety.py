@@ -283,9 +283,11 @@ def test_recall_answers_while_another_process_writes(
         assert holder.stdout.readline() == "held\n"
         started = time.monotonic()
         answer = store.recall("maple 3")
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 20  # of the 30 seconds that a writer waits
         assert answer.hits[0].id == "user/m3"
-        assert answer.notes and "not brought up" in answer.notes[0]
+        assert answer.notes == [
+            "The index was not brought up to the files: another memdb process is writing. 1 file is newer."
+        ]
     finally:
         holder.kill()
         holder.wait()

@@ -98,14 +98,17 @@ def agent(name: str) -> Agent:
     return found
 
 
-def command(root: Path | None, database: Path | None, serve: bool) -> str:
+def command(root: Path | None, database: Path | None, serve: bool, store: str | None = None) -> str:
     """The command line of the hook, with this Python by its full path: an agent may have another search path.
 
-    It runs the file where memdb begins, without looking for other packages (`-S`), which halves the time.
+    It runs the file where memdb begins, without looking for other packages (`-S`), which halves the time. Of a `store`
+    with a name it has the folder too, where its warm process is asked first; if it was moved, the name leads to it.
     """
     words = [sys.executable, "-S", str(Path(memdb_cli.__file__).with_name("start.py")), "hook", "run"]
     if root is not None:
         words += ["--root", str(root)]
+    if store is not None:
+        words += ["--store", store]
     if database is not None:
         words += ["--db", str(database)]
     if serve:

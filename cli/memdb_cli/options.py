@@ -12,6 +12,7 @@ import typer
 from memdb.errors import UsageError
 
 if TYPE_CHECKING:
+    from memdb.base.named import Named
     from memdb.base.place import Place
 
 EXIT_CODES = {
@@ -110,6 +111,14 @@ def _chosen(context: typer.Context) -> Place | None:
     if written is not None and not isinstance(written, Place) and not context.resilient_parsing:
         written = context.meta[_STORE] = named.place(written)
     return written if isinstance(written, Place) else None
+
+
+def named_store(context: typer.Context) -> Named | None:
+    """The store that --store names by a name, rather than by a folder; None where there is none."""
+    from memdb.base import named
+
+    place = _chosen(context)
+    return next((one for one in named.read().values() if one.place == place), None) if place is not None else None
 
 
 def _root(context: typer.Context, value: Path | None) -> object:

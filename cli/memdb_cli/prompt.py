@@ -71,8 +71,10 @@ def _said(data: bytes) -> dict[str, object]:
 def _ask(words: Sequence[str], said: dict[str, object], data: bytes, started: float, limit: float | None) -> str | None:
     """What the warm process says; None where it has to be found out otherwise."""
     root = light.option(words, "--root") or light.root_of(light.first(said, light.FOLDERS))
-    if root is None or len(data) > MOST_BYTES or light.option(words, "--store"):
+    if root is None or len(data) > MOST_BYTES:
         return None
+    if light.option(words, "--store") and not light.option(words, "--root"):
+        return None  # with both, the folder is where the store was when the hook was installed
     home = os.path.join(os.path.realpath(os.path.expanduser(root)), ".memdb")  # noqa: PTH111, PTH118
     named = light.option(words, "--db") or os.environ.get("MEMDB_DB")
     database = (

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memdb.async_store import AsyncStore, open_async
+    from memdb.async_stores import AsyncStores, open_all_async
     from memdb.store import Filters, Hit, MemdbError, Recall, Store, open
     from memdb.stores import Stores, open_all
 
 __all__ = [
     "AsyncStore",
+    "AsyncStores",
     "Filters",
     "Hit",
     "MemdbError",
@@ -23,6 +25,7 @@ __all__ = [
     "__version__",
     "open",
     "open_all",
+    "open_all_async",
     "open_async",
 ]
 
@@ -37,6 +40,10 @@ def __getattr__(name: str) -> Any:
         from memdb import async_store  # noqa: PLC0415
 
         return getattr(async_store, name)
+    if name in ("open_all_async", "AsyncStores"):
+        from memdb import async_stores  # noqa: PLC0415
+
+        return getattr(async_stores, name)
     if name in ("open_all", "Stores"):
         from memdb import stores  # noqa: PLC0415
 

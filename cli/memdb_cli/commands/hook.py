@@ -14,7 +14,7 @@ from memdb.errors import Refused
 from memdb_cli import agents, screen
 from memdb_cli.agents import Agent
 from memdb_cli.app import section
-from memdb_cli.options import AsJson, Database, Root, notes
+from memdb_cli.options import AsJson, Database, Root, named_store, notes
 
 commands = section()
 
@@ -88,11 +88,12 @@ def run(
     epilog=notes(
         "memdb hook install",
         "memdb hook install --agent codex --project . --root ./notes --yes",
-        "memdb hook install --dry-run",
+        "memdb hook install --store work --dry-run",
         exits="4 where nobody can be asked, without --yes, and where the settings are no JSON.",
     )
 )
 def install(
+    context: typer.Context,
     *,
     name: AgentName = "claude-code",
     project: Project = None,
@@ -107,13 +108,22 @@ def install(
 ) -> None:
     """Have an agent run memdb on each prompt. Shows the change to the agent's settings, asks, and writes it.
 
-    With --root the hook always asks that store, else the one of the folder that the agent works in.
+    With --root the hook always asks that store, with --store NAME the one of that name wherever it is moved to, else
+    the one of the folder that the agent works in.
     """
     from memdb.serving import hook as hooks
 
     which = agents.agent(name)
     place = root.expanduser().resolve() if root is not None else None
-    line = agents.command(place, database.expanduser().resolve() if database is not None else None, serve)
+    store = named_store(context)
+    if store is not None and database == store.place.home / "memory.db":
+        database = None  # where every store has it
+    line = agents.command(
+        place,
+        database.expanduser().resolve() if database is not None else None,
+        serve,
+        None if store is None else store.name,
+    )
     now = agents.read(which.file(project))
     after = agents.installed(now.text, which, line, hooks.SECONDS)
     done = _change(now, after, yes or dry_run, dry_run, as_json)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 commands = section()
 
+DecisionId = Annotated[str, typer.Argument(metavar="ID", help="The id of a decision, as `memdb log` lists it.")]
+
 MOST_LISTED = 20
 """Decisions of the list: a screen."""
 
@@ -97,7 +99,7 @@ def log(
     )
 )
 def undo(
-    decision: Annotated[str, typer.Argument(metavar="ID", help="The id of a decision, as `memdb log` lists it.")],
+    decision: DecisionId,
     *,
     why: Why = None,
     root: Root = None,
@@ -121,7 +123,7 @@ def undo(
     )
 )
 def confirm(
-    decision: Annotated[str, typer.Argument(metavar="ID", help="The id of a decision, as `memdb log` lists it.")],
+    decision: DecisionId,
     *,
     why: Why = None,
     root: Root = None,

@@ -10,10 +10,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memdb.base.place import FOLDER, Place
 from memdb.errors import Busy, NotWritable, StoreUnreadable
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 MEMORY_SUFFIXES = (".md", ".markdown")
 """What a memory file's name ends with, in any case."""
@@ -314,8 +319,7 @@ def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """
     import filelock  # noqa: PLC0415
 
-    # One lock object for each file and process: a service that holds it calls others that take it too.
-    lock = filelock.FileLock(str(where.lock), is_singleton=True)
+    lock = _lock(str(where.lock))
     end = time.monotonic() + seconds
     try:
         with ExitStack() as line:
@@ -340,10 +344,16 @@ def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
 @contextmanager
 def _next_in_line(where: Place, seconds: float) -> Iterator[None]:
     """Be the one process that waits for the writer lock; whoever has it now comes behind. Raises filelock.Timeout."""
-    import filelock  # noqa: PLC0415
-
     if not where.next_lock.parent.is_dir():
         yield
         return
-    with filelock.FileLock(str(where.next_lock), is_singleton=True).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+    with _lock(str(where.next_lock)).acquire(timeout=seconds, poll_interval=LOCK_POLL):
         yield
+
+
+@lru_cache(maxsize=64)
+def _lock(path: str) -> BaseFileLock:
+    """The one lock object of a file in this process: a service that holds it calls others that take it too."""
+    import filelock  # noqa: PLC0415
+
+    return filelock.FileLock(path, is_singleton=True)

@@ -13,6 +13,10 @@ from datasette import hookimpl
 
 from memdb.datasette_plugin import cells, describing, exploring, mistakes, stores
 
+LINKED = """select raw, target from links where target is not null
+and source in (select key from node where ? in (key, id))"""
+"""The links of a memory as written, with where they lead: of its id in the views, or of its row's number."""
+
 
 @hookimpl(trylast=True)  # after Datasette's own, one of whose functions is replaced
 def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) -> None:
@@ -41,11 +45,23 @@ def canned_queries(datasette: Any, database: str) -> dict[str, dict[str, Any]]:
 
 
 @hookimpl
-def render_cell(value: Any, column: str, table: str | None, database: str, datasette: Any) -> Any:
-    """Markdown as a page, JSON lists as lists, and ids as links to their rows."""
+def render_cell(  # noqa: PLR0917 (as Datasette gives them)
+    row: Any, value: Any, column: str, table: str | None, database: str, datasette: Any
+) -> Any:
+    """Markdown as a page, JSON lists as lists, and ids and `[[links]]` as links to their rows."""
     if stores.file_of(datasette, database) is None:
         return None
-    return cells.render(value, column, table, datasette.urls.database(database))
+    base = datasette.urls.database(database)
+    if not cells.is_linked(value, column, table):
+        return cells.render(value, column, table, base)
+
+    async def with_links() -> Any:
+        # Where Datasette shows the label of what a row's id refers to, it has both.
+        key = row["id"]["value"] if isinstance(row["id"], dict) else row["id"]
+        found = await datasette.get_database(database).execute(LINKED, [key])
+        return cells.linked(value, {raw: key for raw, key in found}, base)
+
+    return with_links()
 
 
 @hookimpl

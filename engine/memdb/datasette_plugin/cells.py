@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -37,6 +38,16 @@ ID_OF = {
     "orphans": "memories",
 }
 """Views whose column `id` has the id of what they list."""
+
+
+def is_linked(value: Any, column: str, table: str | None) -> bool:
+    """Whether a cell is the text of a memory with `[[links]]`, which lead to what they name."""
+    return column == "body" and (table, column) in BODIES and isinstance(value, str) and "[[" in value
+
+
+def linked(value: str, targets: Mapping[str, str], base: str) -> Markup:
+    """The text of a memory with its links; `targets` has the memory's id by the link as it is written, in brackets."""
+    return _body(value, {raw[2:-2]: f"{base}/memories?id__exact={quote(key, safe='')}" for raw, key in targets.items()})
 
 
 def render(value: Any, column: str, table: str | None, base: str) -> Markup | None:
@@ -89,5 +100,5 @@ def _list(value: str, base: str) -> Markup | None:
     return Markup(", ").join(parts)
 
 
-def _body(value: str) -> Markup:
-    return Markup('<div class="memdb-body">{}</div>').format(Markup(html(value, CELL_CHARACTERS)))
+def _body(value: str, links: Mapping[str, str] | None = None) -> Markup:
+    return Markup('<div class="memdb-body">{}</div>').format(Markup(html(value, CELL_CHARACTERS, links=links)))

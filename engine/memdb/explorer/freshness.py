@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
+from memdb.base import secrets
 from memdb.base.place import Place
 from memdb.errors import MemdbError
 from memdb.services.following import WALK, Followed, Follower
@@ -25,6 +25,7 @@ IDLE = 60.0
 
 FOLLOWED = "The files are followed: what changes on disk is here a moment later."
 BEGINNING = "The files begin to be followed; until then each question looks at all of them."
+FAILED = "The files could not be followed ({}): each question looks at all of them, and begins to follow them again."
 WALKED = "The system gives no notices of changed files (package watchfiles): each question looks at all of them."
 
 
@@ -40,6 +41,7 @@ class Freshness:
         self._watching = False
         self._without_notices = False
         self._fresh = False
+        self._failed: str | None = None  # why the files are not followed, where that ended by itself
         store.followed_by(self.is_fresh)
 
     def is_fresh(self) -> bool:
@@ -49,7 +51,11 @@ class Freshness:
     @property
     def said(self) -> str:
         """How the index is kept up to the files, for people."""
-        return FOLLOWED if self._fresh else WALKED if self._without_notices else BEGINNING
+        if self._fresh:
+            return FOLLOWED
+        if self._failed is not None:
+            return FAILED.format(self._failed)
+        return WALKED if self._without_notices else BEGINNING
 
     def use(self) -> None:
         """Follow from now on, until nobody asked for some time."""
@@ -81,16 +87,18 @@ class Freshness:
         def make() -> _Synced:
             return _Synced(self, ended)
 
+        failed: str | None = None
         try:
-            with suppress(MemdbError, apsw.Error, OSError):
-                follower = Follower(
-                    make, lambda event: self._told(event, ended), ended=ended, walk=self._walk, notices=self._notices
-                )
-                follower.run()
+            follower = Follower(
+                make, lambda event: self._told(event, ended), ended=ended, walk=self._walk, notices=self._notices
+            )
+            follower.run()
+        except (MemdbError, apsw.Error, OSError) as error:
+            failed = secrets.redact(str(error).rstrip("."))
         finally:
             with self._guard:
                 if self._ended is ended:
-                    self._fresh, self._ended = False, None
+                    self._fresh, self._ended, self._failed = False, None, failed
 
     def _told(self, event: Followed, ended: threading.Event) -> None:
         with self._guard:
@@ -109,6 +117,7 @@ class Freshness:
             if self._ended is not ended:
                 return
             self._fresh = self._watching and not self._without_notices
+            self._failed = None
             if not self._held and time.monotonic() - self._used > self._idle:
                 self._fresh, self._ended = False, None
                 ended.set()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from memdb.base.storage import Database
 from memdb.domain import gazetteer
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.services import conflict_tables
+from memdb.services.entity_shapes import Decided, Found, Shape, Spelling, Vocabulary, most_said, shape_of
 
 ALL = 0
 """The node that stands for all texts in `entity_touched`."""
@@ -28,68 +27,6 @@ IDENTIFIER_SHARE = 0.5
 
 GROUP = 500
 """Entities that are looked up together: one statement for each of them costs more than the rest of the work."""
-
-ORIGINS = ("model", "rules", "names")
-"""Where a mention comes from, the surest first: it decides what an entity is called."""
-
-
-class Spelling(NamedTuple):
-    """How often a name is mentioned in one way."""
-
-    origin: str
-    source: str
-    name: str
-    type: str
-    uses: int
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What an entity is: derived, or as the table has it."""
-
-    name: str
-    type: str | None
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What people decided of an entity: its name, its types from the surest on, and whether it is to be there."""
-
-    name: str | None = None
-    types: tuple[str, ...] = ()
-    part_types: tuple[str, ...] = ()  # of what was merged into it
-    deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An entity before it is derived anew: its names with their standing spellings, and its row where it has one.
-
-    `parts` are those of its names that come from what was merged into it.
-    """
-
-    key: str
-    spellings: dict[str, list[Spelling]]
-    row: tuple[int, str, str | None, str] | None
-    parts: frozenset[str] = frozenset()
-    decided: Decided = Decided()
-
-
-@dataclass(slots=True)
-class Vocabulary:
-    """The states of types and predicates by their keys."""
-
-    types: dict[str, str] = field(default_factory=dict)
-    predicates: dict[str, str] = field(default_factory=dict)
-    has_statements: bool = False
-
-    @classmethod
-    def of(cls, database: Database) -> Vocabulary:
-        found = cls(has_statements=database.value("select 1 from statement limit 1") is not None)
-        for kind, key, state in database.rows("select kind, name_key, state from vocabulary"):
-            (found.types if kind == "type" else found.predicates)[key] = state
-        return found
 
 
 def stands(states: dict[str, str], key: str | None, refused: int) -> bool:
@@ -299,7 +236,7 @@ def _settle_entity(database: Database, vocabulary: Vocabulary, found: Found, tou
     run = database.connection.execute
     entity_key, spellings, row = found.key, found.spellings, found.row
     names = list(spellings)
-    wanted = _shape(database, vocabulary, found)
+    wanted = shape_of(database, vocabulary, found)
     if wanted is None:
         if row:
             # Its edges and known names go with it.
@@ -322,72 +259,6 @@ def _settle_entity(database: Database, vocabulary: Vocabulary, found: Found, tou
     is_new = row is None
     _settle_known(database, entity, found, is_new=is_new)
     _settle_mentions(database, vocabulary, entity, names, touched, is_new=is_new)
-
-
-def _shape(database: Database, vocabulary: Vocabulary, found: Found) -> Shape | None:
-    """What the evidence and the decisions make of an entity; None where it is deleted, or there is too little.
-
-    Texts that bear the name themselves are too little, unless two of them are about one thing. What was merged into it
-    says what it is called, and of which type, only where its own names do not.
-    """
-    said = [spelling for some in found.spellings.values() for spelling in some]
-    others = [spelling for spelling in said if spelling.source != "subject"]
-    subjects = sum(spelling.uses for spelling in said) - sum(spelling.uses for spelling in others)
-    if found.decided.deleted:
-        return None
-    if not others and (subjects < 2 or not any(gazetteer.is_matchable(one.name) for one in said)):
-        return None
-    own = _said(database, {name: some for name, some in found.spellings.items() if name not in found.parts})
-    parts = _said(database, {name: some for name, some in found.spellings.items() if name in found.parts})
-    first = own or parts
-    assert first is not None  # something was said
-    types = (
-        *(type_ for type_ in found.decided.types if vocabulary.types.get(type_) == "active"),
-        own.type if own else None,
-        *(type_ for type_ in found.decided.part_types if vocabulary.types.get(type_) == "active"),
-        parts.type if parts else None,
-    )
-    origin = min((shape.origin for shape in (own, parts) if shape), key=ORIGINS.index)
-    return Shape(found.decided.name or first.name, next((type_ for type_ in types if type_), None), origin)
-
-
-def _said(database: Database, spellings: dict[str, list[Spelling]]) -> Shape | None:
-    """What texts make of some names: what a model said first stays, else what is said most often."""
-    said = [spelling for some in spellings.values() for spelling in some]
-    if not said:
-        return None
-    origin = min((spelling.origin for spelling in said), key=ORIGINS.index)
-    best = [spelling for spelling in said if spelling.origin == origin]
-    if origin == "model":
-        name, type_ = _first_said(database, list(spellings), best)
-        return Shape(name, type_, origin)
-    # A text's own name is how its author writes it.
-    own = [spelling for spelling in best if spelling.source == "subject"] if origin == "names" else []
-    name = _most(own or best, lambda spelling: spelling.name)
-    typed = [spelling for spelling in best if spelling.type]
-    return Shape(name, _most(typed, lambda spelling: spelling.type) if typed else None, origin)
-
-
-def _most(spellings: list[Spelling], of: Callable[[Spelling], str]) -> str:
-    uses: dict[str, int] = defaultdict(int)
-    for spelling in spellings:
-        uses[of(spelling)] += spelling.uses
-    return min(uses, key=lambda value: (-uses[value], value))
-
-
-def _first_said(database: Database, names: list[str], standing: list[Spelling]) -> tuple[str, str | None]:
-    said = {(spelling.name, spelling.type) for spelling in standing}
-    first = []
-    for name_key in names:
-        # In the order of the index: a name with many mentions is not read to its end.
-        rows = database.connection.execute(
-            "select at, ordinal, name, coalesce(type, '') from mention where name_key = ? and origin = 'model'"
-            " order by at, ordinal, name",
-            (name_key,),
-        )
-        first += [row for row in rows if (row[2], row[3]) in said][:1]
-    _, _, name, type_ = min(first)
-    return name, type_ or None
 
 
 def _touch_statements(database: Database, entity: int, names: list[str]) -> None:
@@ -413,7 +284,7 @@ def _settle_known(database: Database, entity: int, found: Found, *, is_new: bool
     for name_key, spellings in found.spellings.items():
         said = [spelling for spelling in spellings if spelling.origin != "names"]
         if said:
-            name = _most(said, lambda spelling: spelling.name)
+            name = most_said(said, lambda spelling: spelling.name)
             if gazetteer.is_matchable(name):
                 wanted[gazetteer.match_key(name), name_key] = name
     # What is new has no rows yet, and most entities are.

@@ -23,7 +23,7 @@ from memdb.services import judging, mentions, runs
 from memdb.services.context import Context, Progress, silent
 from memdb.services.extraction_plans import MOST_TRIES, Plan, Waiting
 from memdb.services.extraction_wording import dropped, failed, found, held
-from memdb.services.mentions import Text
+from memdb.services.mention_rows import Text
 
 BATCH = 20
 """Answers after which the graph is derived, so that their names are known to the next prompts."""

@@ -51,7 +51,7 @@ def _of_texts(database: Database) -> Iterator[Record]:
         yield {"t": at} | history.version_record(key, digest, reason, text, withheld)
     for key, at in database.rows("select memory_key, at from memory_birth"):
         yield {"t": at} | history.created_record(key)
-    for key, at, text, prompt, model, output, refused, input_tokens, output_tokens, cost in database.rows(
+    for key, at, text_sha256, prompt_sha256, model, output, refused, input_tokens, output_tokens, cost in database.rows(
         "select node.key, at, extraction.text_sha256, prompt_sha256, model, output, refused, input_tokens,"
         " output_tokens, cost from extraction join (select id, text_sha256 from memory union all"
         " select id, text_sha256 from chunk) as text using (text_sha256) join node on node.id = text.id"
@@ -59,8 +59,8 @@ def _of_texts(database: Database) -> Iterator[Record]:
     ):
         yield {"t": at} | history.extraction_record(
             key,
-            text,
-            prompt,
+            text_sha256,
+            prompt_sha256,
             model,
             json.loads(output),
             refused=json.loads(refused),

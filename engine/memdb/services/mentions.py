@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -20,6 +19,7 @@ from memdb.base.text import name_key
 from memdb.domain import gazetteer
 from memdb.services import clashes, conflict_tables, entities
 from memdb.services.context import Context, Progress, silent
+from memdb.services.mention_rows import COLUMNS, Evidence, Row, Text, write_evidence, write_mentions
 
 VERSION = "2"
 """Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""
@@ -38,43 +38,6 @@ MANY_TEXTS = 200
 
 SUBJECT_WORDS = 8
 """A text's own name of more words is a sentence: nothing else mentions it by that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A node as it is read: what it says, what stands above it, and what it is called itself."""
-
-    node: int
-    kind: str
-    body: str
-    above: str  # a chunk's title and headings: searched for names that are known, too broken for rules
-    subjects: tuple[str, ...]
-    text_sha256: str
-    has_secret: bool
-
-    @property
-    def sent(self) -> str:
-        """What a model reads."""
-        return "\n".join(part for part in (self.above, self.body.strip()) if part)
-
-
-Row = tuple[str, str, str, str, str | None, str, int, int, int]
-"""Of `mention`, all but the node: COLUMNS."""
-
-COLUMNS = "name_key, origin, source, name, type, at, ordinal, refused, about"
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What one text says."""
-
-    mentions: dict[str, Row]
-    statements: dict[tuple[str, str, str], tuple[str, float, str, int]]
-    proposals: dict[tuple[str, str], tuple[str, str, str]]
-    known: set[tuple[str, str, str, str, str]]  # match_key, name_key, entity_key, source, name
-    input_sha256: str
-    at: str | None
-    skip: str | None
 
 
 def waiting_count(context: Context) -> int:
@@ -216,7 +179,7 @@ def _read_batch(context: Context, texts: list[Text]) -> tuple[Callable[[], bool]
     def write() -> None:
         write_claims()
         for text, evidence in plans:
-            _write_evidence(database, text, evidence)
+            write_evidence(database, text, evidence)
         _match_later(database, [text.node for text, _ in plans])
 
     return holds, write
@@ -315,85 +278,6 @@ def _own_names(text: Text, found: Evidence) -> None:
         entity_key = name_key(text.subjects[0]) if is_alias else key
         # A short alias is one where a text is said to mention it, but is not looked for: no text has an empty name.
         found.known.add((gazetteer.match_key(name) if is_matchable else "", key, entity_key, source, name))
-
-
-def _write_evidence(database: Database, text: Text, found: Evidence) -> None:
-    node, run = text.node, database.connection.execute
-    rows = database.rows(
-        f"select {COLUMNS} from mention where node_id = ? and source <> 'known'",
-        (node,),
-    )
-    _write_mentions(database, node, {row[0]: row for row in rows}, found.mentions)
-    _write_rows(
-        database,
-        "statement",
-        node,
-        found.statements,
-        keys=("subject_key", "predicate", "object_key"),
-        values=("origin", "confidence", "at", "refused"),
-    )
-    _write_rows(
-        database,
-        "proposal_evidence",
-        node,
-        found.proposals,
-        keys=("kind", "name_key"),
-        values=("name", "description", "at"),
-    )
-    known = set(
-        database.rows("select match_key, name_key, entity_key, source, name from known_name where node_id = ?", (node,))
-    )
-    for match_key, key, _, source, _ in sorted(known - found.known):
-        run(
-            "delete from known_name where match_key = ? and name_key = ? and source = ? and node_id = ?",
-            (match_key, key, source, node),
-        )
-    database.connection.executemany(
-        "insert into known_name (match_key, name_key, entity_key, source, name, node_id) values (?, ?, ?, ?, ?, ?)",
-        [(*row, node) for row in sorted(found.known - known)],
-    )
-    run(f"update {text.kind} set indexed_at = ?1 where id = ?2 and indexed_at is not ?1", (found.at, node))
-    run("insert or replace into extracted values (?, ?, ?)", (node, found.input_sha256, found.skip))
-
-
-def _write_mentions(database: Database, node: int, old: dict[str, Row], new: dict[str, Row]) -> None:
-    """Make a text's mentions those that it should have, touching only what differs."""
-    database.connection.executemany(
-        "delete from mention where node_id = ? and name_key = ?",
-        [(node, key) for key in sorted(old) if new.get(key) != old[key]],
-    )
-    # A name that was only known so far may be said by the text itself now.
-    database.connection.executemany(
-        f"insert or replace into mention ({COLUMNS}, node_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*new[key], node) for key in sorted(new) if old.get(key) != new[key]],
-    )
-
-
-def _write_rows(
-    database: Database,
-    table: str,
-    node: int,
-    new: dict[Any, tuple[Any, ...]],
-    *,
-    keys: tuple[str, ...],
-    values: tuple[str, ...],
-) -> None:
-    """Make a text's rows of a table those that it should have, each given as its key columns and its value columns."""
-    columns = ", ".join((*keys, *values))
-    old = {
-        row[: len(keys)]: row[len(keys) :]
-        for row in database.rows(f"select {columns} from {table} where node_id = ?", (node,))
-    }
-    where = " and ".join(f"{key} = ?" for key in keys)
-    database.connection.executemany(
-        f"delete from {table} where node_id = ? and {where}",
-        [(node, *key) for key in sorted(old) if new.get(key) != old[key]],
-    )
-    places = ", ".join("?" * (len(keys) + len(values) + 1))
-    database.connection.executemany(
-        f"insert into {table} ({columns}, node_id) values ({places})",
-        [(*key, *new[key], node) for key in sorted(new) if old.get(key) != new[key]],
-    )
 
 
 # Known names
@@ -507,7 +391,7 @@ class _Matching:
             f"select {COLUMNS} from mention where node_id = ? and source = 'known'",
             (text.node,),
         )
-        _write_mentions(database, text.node, {row[0]: row for row in rows}, new)
+        write_mentions(database, text.node, {row[0]: row for row in rows}, new)
 
 
 def _matched_text(text: Text) -> str:

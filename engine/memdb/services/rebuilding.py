@@ -88,7 +88,7 @@ def rebuild(
 
 
 def _mend_journal(context: Context) -> None:
-    """Bring damaged lines of the journal back from the old database, where it can be read."""
+    """Bring damaged lines of the journal back from the old database, where it can be read: it shows what they said."""
     if context.journal.damaged():
         from memdb.services import mending  # noqa: PLC0415 (seldom used)
 

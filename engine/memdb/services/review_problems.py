@@ -28,7 +28,7 @@ ADVICE = {
     "duplicate_id": "Both are in the index. Rename one, or give it another `name`.",
     "document": "The document is not in the index. `memdb remove` stops mirroring it.",
     "addition": "`memdb add` takes another path; `memdb remove` forgets this one.",
-    "journal": "It could not be brought back. Restore the journal file from version control if it matters.",
+    "journal": "Run `memdb doctor --fix`; what it cannot bring back, version control has, where it keeps the journal.",
     "walk": "Correct it in the folder, and run `memdb sync`.",
 }
 """What to do beside an edit, by the code of the problem."""
