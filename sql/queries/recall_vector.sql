@@ -1,10 +1,11 @@
 -- Which memories and chunks lie nearest to the question's vector? Needs sqlite-vec.
--- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate.
+-- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate. A process that has
+-- compared all bit vectors itself, in memory, gives the candidates as :compared, a JSON array of passages, else null.
 with near as materialized (
     select * from (
         select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)) as distance
         from signature
-        where not :exact and :allowed is null
+        where not :exact and :allowed is null and :compared is null
         order by distance
         limit :candidates
     )
@@ -26,6 +27,8 @@ candidate as (
     from near
     where (select count(*) < :candidates or min(distance) = max(distance) from near)
        or distance < (select max(distance) from near)
+    union all
+    select value from json_each(:compared)
     union all
     select id from passage where :exact and :allowed is null
     union all
