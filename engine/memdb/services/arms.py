@@ -100,6 +100,12 @@ VECTOR_DEVIATION = 0.08
 ROUNDING = 1e-9
 """More than what sums of a few floats can differ by when they are added in another order."""
 
+HOLDING_TRIES = 2
+"""The second time the common words are fewer: what the best text has of the others is known then."""
+
+HOLDING_SHARE = 0.3
+"""Where the words that are not common have more of the postings than this, all are looked at: little would be saved."""
+
 HELD_BY = ("terms", "allowed", "idf_total", "k1", "b", *FIELD_WEIGHTS)
 """The values of `recall_fusion` that `recall_holding` takes."""
 
@@ -297,20 +303,24 @@ def _holding(database: Database, known: Sequence[tuple[str, float, float]], valu
     The common words are the last ones that together do not make a text a candidate by its share of the question, nor by
     its BM25, as no text has more than idf (K1 + 1) of a word, and one needs a part of what the best one has.
     """
-    asked = {place for _, _, place in json.loads(values["entities"]) if place is not None}
-    common = len(known)
-    share = bulk = 0.0
-    while common and common - 1 not in asked:
-        _, idf, weight = known[common - 1]
-        if (share + weight) / values["weight_total"] >= KEYWORD_WEAK - ROUNDING:
+    asked = max((place for _, _, place in json.loads(values["entities"]) if place is not None), default=-1)
+    shares = [weight / values["weight_total"] for _, _, weight in known]
+    bulks = [idf * (K1 + 1) / values["idf_total"] for _, idf, _ in known]
+    texts = [math.exp(-idf) for _, idf, _ in known]  # proportional to how many have the word
+    best = math.inf
+    for _ in range(HOLDING_TRIES):
+        places = range(asked + 1, len(known))
+        common = next(
+            (at for at in places if sum(shares[at:]) < KEYWORD_WEAK - ROUNDING and sum(bulks[at:]) < best), len(known)
+        )
+        if sum(texts[:common]) > HOLDING_SHARE * sum(texts):
             break
-        common, share, bulk = common - 1, share + weight, bulk + idf * (K1 + 1)
-    if common == len(known):
-        return {}
-    rows = database.rows(resources.query("recall_holding"), {name: values[name] for name in HELD_BY} | {"common": common})
-    if bulk / values["idf_total"] >= KEYWORD_TAIL * max((gain for _, gain in rows), default=0.0) - ROUNDING:
-        return {}
-    return {"holding": json.dumps([node for node, _ in rows]), "common": common}
+        bound = {name: values[name] for name in HELD_BY} | {"common": common}
+        rows = database.rows(resources.query("recall_holding"), bound)
+        best = KEYWORD_TAIL * max((bulk for _, bulk in rows), default=0.0) - ROUNDING
+        if sum(bulks[common:]) < best:
+            return {"holding": json.dumps([node for node, _ in rows]), "common": common}
+    return {}
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
