@@ -427,12 +427,12 @@ def _vector_arm(
         "exact": int(is_exact),
         "candidates": candidates,
         "allowed": allowed,
-        "compared": None,
+        "known": None,
         "pool": POOL,
     }
     block = None if is_exact or allowed is not None else signatures.block(database)
-    compared = None if block is None else block.nearest(vectors.signature(blob), candidates)
-    near = {} if compared is None else {"compared": json.dumps(compared)}
+    known = None if block is None else block.nearest(vectors.signature(blob), candidates)
+    near = {} if known is None else {"known": json.dumps(known)}
     hits = database.rows(resources.query("recall_vector"), values | near)
     return values, [(key, similarity) for key, similarity in hits], None
 
