@@ -220,12 +220,13 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         has_any = database.value("select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
         if has_any:
-            asked_for = _asked_for(database, query, vector, floor, statements)
-            values |= _name_values(database, asked_for, terms.known, values)
+            values |= _name_values(
+                database, _asked_for(database, query, vector, floor, statements), terms.known, values
+            )
     statements.append(("recall_fusion", values))
     # The statement by itself says the same, and takes longer.
-    held = _holding(database, terms.known, values)
-    pool = {row[0]: (row[1], _found(row)) for row in run(database, ("recall_fusion", values | held))}
+    fusion = "recall_fusion", values | _holding(database, terms.known, values)
+    pool = {row[0]: (row[1], _found(row)) for row in run(database, fusion)}
     largeness = 0.0
     if values["vector_share"] == VECTOR_SHARE:
         candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}

@@ -24,8 +24,8 @@ WORD = 8
 
 MIRROR = """select rowids, validity, vectors
 from vec_passage_chunks join vec_passage_vector_chunks00 as packed on packed.rowid = chunk_id order by chunk_id"""
-"""sqlite-vec keeps the vectors of 1,024 rows in one blob, their ids in another: `vec_passage` is read by these tables of
-its own a hundred times faster than row by row."""
+"""sqlite-vec keeps the vectors of 1,024 rows in one blob, their ids in another: by these tables of its own, `vec_passage`
+is read a hundred times faster than row by row."""
 
 CHANGED = "select passage_id, bits from vec_waiting left join signature using (passage_id)"
 """Signatures that came, changed or went since `vec_passage` was brought up to them."""
@@ -61,8 +61,10 @@ def popcount(words: NDArray[np.uint64]) -> NDArray[np.uint16]:
     import numpy as np  # noqa: PLC0415
 
     if hasattr(np, "bitwise_count"):  # numpy 2
-        return np.bitwise_count(words).sum(axis=0, dtype=np.uint16)
-    return np.unpackbits(np.ascontiguousarray(words.T).view(np.uint8), axis=1).sum(axis=1, dtype=np.uint16)
+        counts = np.bitwise_count(words).sum(axis=0, dtype=np.uint16)
+    else:
+        counts = np.unpackbits(np.ascontiguousarray(words.T).view(np.uint8), axis=1).sum(axis=1, dtype=np.uint16)
+    return np.asarray(counts)
 
 
 _held: WeakKeyDictionary[Database, Block] = WeakKeyDictionary()
