@@ -24,8 +24,8 @@ WORD = 8
 
 MIRROR = """select rowids, validity, vectors
 from vec_passage_chunks join vec_passage_vector_chunks00 as packed on packed.rowid = chunk_id order by chunk_id"""
-"""sqlite-vec keeps the vectors of 1,024 rows in one blob, their ids in another: by these tables of its own, `vec_passage`
-is read a hundred times faster than row by row."""
+"""sqlite-vec keeps the vectors of 1,024 rows in one blob, their ids in another: by these tables of its own it is read a
+hundred times faster than row by row."""
 
 CHANGED = "select passage_id, bits from vec_waiting left join signature using (passage_id)"
 """Signatures that came, changed or went since `vec_passage` was brought up to them."""
