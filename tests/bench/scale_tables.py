@@ -156,9 +156,9 @@ def plot(grown: Mapping[str, Mapping[str, Mapping[int, float]]]) -> str:
         colour = "#999" if not number else COLOURS[(number - 1) % len(COLOURS)]
         if values:
             parts.append(line([at(step, value) for step, value in sorted(values.items())], colour))
-        y = MARGIN + 20 * number
-        parts.append(f'<rect x="{WIDTH - 20}" y="{y - 9}" width="12" height="12" fill="{colour}"/>')
-        parts.append(f'<text x="{WIDTH}" y="{y + 1}">{escape(name)}</text>')
+        down = MARGIN + 20 * number
+        parts.append(f'<rect x="{WIDTH - 20}" y="{down - 9}" width="12" height="12" fill="{colour}"/>')
+        parts.append(f'<text x="{WIDTH}" y="{down + 1}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
