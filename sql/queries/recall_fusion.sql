@@ -2,7 +2,9 @@
 -- :vector_hits; fusion mixes them. Runs in any SQLite from 3.40 on.
 with
 -- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf, weight, taken]. Of a name that a
--- text bears itself, one of :bearers, the words ask for that text: they are taken, and say nothing for others.
+-- text bears itself, one of :bearers, the words ask for that text: they are taken, and say nothing for others. Words from the place
+-- :common on have most of all postings; of those, only the ones in texts of :holding are looked at, where no other text could be
+-- a candidate by them alone (see recall_holding); where it is null, all are.
 term as materialized (
     select key as place, value ->> 0 as term, value ->> 1 as idf, value ->> 2 as weight, coalesce(value ->> 3, 0) as taken
     from json_each(:terms)
@@ -15,7 +17,8 @@ posting as materialized (
            sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
                     when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end) as frequency
     from term cross join fts_instance on fts_instance.term = term.term
-    where :allowed is null or fts_instance.doc in (select node_id from allowed)
+    where (:allowed is null or fts_instance.doc in (select node_id from allowed))
+      and (:holding is null or term.place < :common or fts_instance.doc in (select value from json_each(:holding)))
     -- One number for text and word: to group by two columns costs half as much again.
     group by fts_instance.doc * 100 + term.place
 ),

@@ -1,10 +1,11 @@
 -- Which memories and chunks lie nearest to the question's vector? Needs sqlite-vec.
--- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate.
+-- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate. A process that holds
+-- all bit vectors in memory has compared them itself and gives the candidates as :known, a JSON array of passages, else null.
 with near as materialized (
     select * from (
         select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)) as distance
         from signature
-        where not :exact and :allowed is null
+        where not :exact and :allowed is null and :known is null
         order by distance
         limit :candidates
     )
@@ -27,16 +28,21 @@ candidate as (
     where (select count(*) < :candidates or min(distance) = max(distance) from near)
        or distance < (select max(distance) from near)
     union all
+    select value from json_each(:known)
+    union all
     select id from passage where :exact and :allowed is null
     union all
     select passage.id from json_each(:allowed) join passage on passage.node_id = value where :exact
 ),
-scored as materialized (
-    select passage.node_id, max(1 - vec_distance_cosine(embedding.vector, :vector)) as similarity
+-- Each by itself before they are grouped: else the vectors, not the numbers, would be sorted.
+compared as materialized (
+    select passage.node_id, 1 - vec_distance_cosine(embedding.vector, :vector) as similarity
     from candidate
     cross join passage on passage.id = candidate.passage_id
     cross join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256
-    group by passage.node_id
+),
+scored as materialized (
+    select node_id, max(similarity) as similarity from compared group by node_id
 )
 select node.key, round(scored.similarity, 12) as similarity
 from scored

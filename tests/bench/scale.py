@@ -11,6 +11,10 @@ the real model are measured too. With --memories, stores of memories. With --jso
 - `value`, `against` and `unit`: what was measured, and what it is held against (null: nothing), which `baseline` names;
 - `ratio`: value by against; where there is no other, the value;
 - `goal`, `at_least` and `is_met`: the limit of the ratio (null: none), whether it is a lower one, whether it is kept.
+
+With --keep DIR, the stores and what was measured stay there: a run that was broken off goes on where it was, and once
+DIR/figures.json is deleted the next one measures the same stores again. With --write, the figures go into `speed.json`
+beside this file, and SPEED.md and the plot of growth are made from them.
 """
 
 from __future__ import annotations
@@ -21,14 +25,17 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import memdb
-from tests.bench import commands, folders
+from tests.bench import commands, folders, scale_tables
 from tests.bench.measuring import Row
-from tests.bench.stores import ChunkBench, StoreBench
+from tests.bench.stores import ChunkBench, StoreBench, growth_rows
 
 FILES, FOLDER, PASSAGES = 10_000, 6_000, 300
 
@@ -38,21 +45,24 @@ COLD_SHARE = 3
 LEAST_STARTS = 3
 
 
-def store_rows(base: Path, kind: type[StoreBench], sizes: Sequence[int], repeat: int, *, cold: bool) -> Iterator[Row]:
-    """The figures of stores of one kind, and how they grow."""
-    benches: list[StoreBench] = []
-    for size in sizes:
-        progress(f"{size} {kind.what}")
-        bench = kind(base, size, repeat)
-        yield from bench.rows()
-        if cold:
-            yield from commands.cold_rows(bench.root, size, kind.what, starts(repeat))
+FIGURES = "figures.json"
+"""What was measured so far, by its part, where --keep says."""
+
+Part = tuple[str, Callable[[], Iterable[Row]]]
+"""A name that says all of what is measured, and how."""
+
+
+def store_rows(
+    base: Path, kind: type[StoreBench], size: int, options: argparse.Namespace, *, cold: bool
+) -> Iterator[Row]:
+    """The figures of one store."""
+    bench = kind(base, size, options.repeat)
+    yield from bench.rows()
+    if cold:
+        yield from commands.cold_rows(bench.root, size, kind.what, starts(options.repeat))
+    bench.store.close()
+    if options.keep is None:
         bench.discard()
-        benches.append(bench)
-    for small, large in pairwise(benches):
-        yield from large.growth(small)
-    if len(benches) > 2:
-        yield benches[-1].save_growth(benches[0])
 
 
 def starts(repeat: int) -> int:
@@ -70,24 +80,54 @@ def sizes_of(text: str) -> list[int]:
     return sorted(int(part) for part in text.split(",") if part)
 
 
-def measure(base: Path, options: argparse.Namespace) -> Iterator[Row]:
-    """All figures that were asked for, each as soon as it was taken: a large store takes a while."""
+def parts(base: Path, options: argparse.Namespace) -> Iterator[Part]:
+    """All that was asked for."""
     repeat, has_model = options.repeat, commands.has_model()
-    yield from store_rows(base, StoreBench, options.memories, repeat, cold=False)
-    yield from store_rows(base, ChunkBench, options.chunks, repeat, cold=has_model)
+    for kind, sizes in ((StoreBench, options.memories), (ChunkBench, options.chunks)):
+        cold = has_model and kind is ChunkBench
+        for size in sizes:
+            yield f"{size} {kind.what}", partial(store_rows, base, kind, size, options, cold=cold)
     if options.files:
-        progress(f"a sync of {options.files} files")
-        yield from folders.no_op_sync(base, options.files, repeat)
+        yield f"a sync of {options.files} files", partial(folders.no_op_sync, base, options.files, repeat)
     if options.folder:
-        progress(f"a folder of {options.folder} files")
-        yield from folders.memory_over_a_folder(base, options.folder)
+        yield f"a folder of {options.folder} files", partial(folders.memory_over_a_folder, base, options.folder)
     if options.passages and has_model:
-        progress(f"ingest of {options.passages} passages")
-        yield commands.ingest_row(base, options.passages)
-    progress("commands")
-    yield commands.help_row(starts(repeat))
+        yield f"ingest of {options.passages} passages", lambda: [commands.ingest_row(base, options.passages)]
+    yield "commands", lambda: [commands.help_row(starts(repeat))]
     if has_model and not options.chunks:
-        yield from commands.cold_rows(commands.small_store(base), commands.SMALL, "memories", starts(repeat))
+        small = partial(commands.small_store, base)
+        yield "a cold start", lambda: commands.cold_rows(small(), commands.SMALL, "memories", starts(repeat))
+
+
+def measure(base: Path, options: argparse.Namespace) -> Iterator[Row]:
+    """All figures that were asked for, each as soon as it was taken: a large store takes a while.
+
+    What was measured before, in a folder that is kept, is taken from there.
+    """
+    kept = base / FIGURES
+    known: dict[str, list[dict[str, Any]]] = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    done: list[Row] = []
+    for name, take in parts(base, options):
+        if name in known:
+            rows: Iterable[Row] = [row_of(said) for said in known[name]]
+        else:
+            progress(name)
+            rows = take()
+        taken = []
+        for row in rows:
+            taken.append(row)
+            yield row
+        known[name] = [row.as_json() for row in taken]
+        if options.keep is not None:
+            kept.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        done += taken
+    for what in (StoreBench.what, ChunkBench.what):
+        yield from growth_rows([row for row in done if row.what == what])
+
+
+def row_of(said: dict[str, Any]) -> Row:
+    """A row as it was kept."""
+    return Row(**{field.name: said[field.name] for field in fields(Row)})
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -101,6 +141,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--folder", type=int, help=f"files of a folder that is added ({FOLDER} with --chunks)")
     parser.add_argument("--passages", type=int, help=f"passages for the real model ({PASSAGES} with --chunks)")
     parser.add_argument("--repeat", type=int, default=15, help="runs of each measurement")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep stores and figures, and go on from them")
+    parser.add_argument("--write", action="store_true", help=f"make {scale_tables.PAGE} and its plot anew")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     if not options.chunks and not options.memories:
@@ -137,16 +179,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     if not options.json:
         print(HEAD)
-    with tempfile.TemporaryDirectory(prefix="memdb-bench-") as folder:
-        base = Path(folder)
+    with ExitStack() as stack:
+        base = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memdb-bench-")))
+        base = base.absolute()
+        base.mkdir(parents=True, exist_ok=True)
         os.environ["MEMDB_HOME"] = str(base / "home")
         for row in measure(base, options):
             rows.append(row)
             if not options.json:
                 print(line(row), flush=True)
+    about = {"version": memdb.__version__, "python": platform.python_version(), "system": platform.system()}
+    said = about | {"rows": [row.as_json() for row in rows]}
     if options.json:
-        about = {"version": memdb.__version__, "python": platform.python_version(), "system": platform.system()}
-        print(json.dumps(about | {"rows": [row.as_json() for row in rows]}, indent=2))
+        print(json.dumps(said, indent=2))
+    if options.write:
+        scale_tables.write(said)
     return 0
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ where sql is not null and (
 order by type = 'index'"""
 """What makes the tables, then the indexes."""
 
+VECTORS = "select vector from passage join embedding using (model, text_sha256) order by passage.id"
+
 KEYWORD_ROWS = "select rowid, name, description, tags, body, parts from fts"
 KEYWORDS = "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)"
 
@@ -55,13 +59,21 @@ class StoreBench:
     def __init__(self, base: Path, size: int, repeat: int) -> None:
         self.base, self.size, self.repeat = base, size, repeat
         self.root = base / f"{self.what}-{size}"
-        self.root.mkdir()
         self.embedder = SyntheticEmbedder(Embedder())
+        # Written last: with it, a folder that is kept has the whole store.
+        note = base / f"{self.what}-{size}.json"
+        if note.is_file():
+            built = json.loads(note.read_text(encoding="utf-8"))
+            self.questions, self.index_seconds = built["questions"], built["seconds"]
+            self.store = Store.init(self.root, embedder=self.embedder)
+            return
+        self.discard()
+        self.root.mkdir()
         self.questions = self.write()
         self.store = Store.init(self.root, embedder=self.embedder)
         self.index_seconds = seconds(self.fill)
-        self.recall_times: list[float] = []
-        self.save_seconds = 0.0
+        built = {"questions": self.questions, "seconds": self.index_seconds}
+        note.write_text(json.dumps(built), encoding="utf-8")
 
     def write(self) -> list[str]:
         """Write the files and return the questions."""
@@ -90,7 +102,7 @@ class StoreBench:
     def vectors(self) -> Matrix:
         """All vectors of the store, by passage."""
         with apsw.Connection(str(self.store.place.database), flags=apsw.SQLITE_OPEN_READONLY) as connection:
-            blobs = [blob for (blob,) in connection.execute("select vector from embedding order by text_sha256")]
+            blobs = [blob for (blob,) in connection.execute(VECTORS)]
         return np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), DIMS)
 
     def recall(self) -> list[Row]:
@@ -99,12 +111,12 @@ class StoreBench:
         questions = self.questions[: max(LEAST_QUESTIONS, self.repeat)]
         for question in questions:  # warm
             self.store.recall(question, sync_first=False)
-        self.recall_times, exact = [], []
+        ours, exact = [], []
         for question in questions:
-            self.recall_times.append(seconds(partial(self.store.recall, question, sync_first=False)))
+            ours.append(seconds(partial(self.store.recall, question, sync_first=False)))
             query = self.embedder.embed_query(question)
             exact.append(seconds(partial(nearest, matrix, query)))
-        p50, p95 = statistics.median(self.recall_times), np.quantile(self.recall_times, 0.95)
+        p50, p95 = statistics.median(ours), np.quantile(ours, 0.95)
         base, baseline = statistics.median(exact), "numpy's exact product over the same vectors"
         goal = 1.0 if self.size >= 100_000 else None
         found = self.vector_recall(matrix, questions)
@@ -128,7 +140,7 @@ class StoreBench:
 
     def save(self) -> Row:
         """One save, against writing the same bytes with fsync."""
-        numbers = iter(range(10_000))
+        numbers = count(len(list(self.root.glob("user/new-*"))))
 
         def save() -> None:
             self.store.save(f"user/new-{next(numbers)}", "a few words on topic3 and [[note-5]]", tags=["t3"])
@@ -139,8 +151,8 @@ class StoreBench:
                 out.flush()
                 os.fsync(out.fileno())
 
-        self.save_seconds, plain = medians(save, write, max(LEAST_SAVES, self.repeat))
-        return self.row("one save", self.save_seconds, "s", plain, "writing and syncing the same bytes")
+        ours, plain = medians(save, write, max(LEAST_SAVES, self.repeat))
+        return self.row("one save", ours, "s", plain, "writing and syncing the same bytes")
 
     def index(self) -> Row:
         """What it took to index everything, a model's time left out."""
@@ -161,28 +173,9 @@ class StoreBench:
         theirs = insert_again(self.store.place.database, self.base / "rows.db")
         return self.row("rebuild, vectors salvaged", ours, "s", theirs, "executemany of the same rows", goal=3.0)
 
-    def growth(self, small: StoreBench) -> list[Row]:
-        """How warm recall and indexing grow from a smaller store to this one."""
-        times = [statistics.median(bench.recall_times) for bench in (self, small)]
-        each = [bench.index_seconds / bench.size for bench in (self, small)]
-        step, baseline = self.size / small.size, f"the same at {small.size}"
-        return [
-            # The goal of 4 is for ten times the data.
-            self.row("growth of warm recall", times[0], "s", times[1], baseline, goal=4 ** math.log10(step)),
-            self.row(f"growth of indexing, by {self.what[:-1]}", each[0], "s", each[1], baseline),
-            self.save_growth(small),
-        ]
-
-    def save_growth(self, small: StoreBench) -> Row:
-        """One save here against one in a smaller store."""
-        return self.row(
-            "growth of one save", self.save_seconds, "s", small.save_seconds, f"one at {small.size}", goal=1.3
-        )
-
     def discard(self) -> None:
-        """Close the store and delete its files: the next one is larger."""
-        self.store.close()
-        shutil.rmtree(self.root)
+        """Delete the files: the next store is larger."""
+        shutil.rmtree(self.root, ignore_errors=True)
 
 
 class ChunkBench(StoreBench):
@@ -190,8 +183,12 @@ class ChunkBench(StoreBench):
 
     what = "chunks"
 
+    @property
+    def documents(self) -> Path:
+        """The folder that is added."""
+        return self.base / f"documents-{self.size}"
+
     def write(self) -> list[str]:
-        self.documents = self.base / f"documents-{self.size}"
         return write_documents(self.documents, self.size, self.root)
 
     def fill(self) -> None:
@@ -199,10 +196,33 @@ class ChunkBench(StoreBench):
 
     def discard(self) -> None:
         super().discard()
-        shutil.rmtree(self.documents)
+        shutil.rmtree(self.documents, ignore_errors=True)
 
     def text_bytes(self) -> int:
         return super().text_bytes() + sum(file.stat().st_size for file in self.documents.rglob("*.*"))
+
+
+def growth_rows(rows: Sequence[Row]) -> Iterator[Row]:
+    """How warm recall, indexing and saving grow from each size of one kind of store to the next larger one."""
+    by_size: dict[int, dict[str, Row]] = {}
+    for row in rows:
+        if row.size is not None:
+            by_size.setdefault(row.size, {})[row.figure] = row
+    sizes = sorted(size for size, figures in by_size.items() if "one save" in figures)
+    for small, large in pairwise(sizes):
+        # The goal of 4 is for ten times the data.
+        goals = {"warm recall p50": 4 ** math.log10(large / small), "one save": 1.3}
+        for figure, row in by_size[large].items():
+            if figure in goals or figure.startswith("indexing"):
+                yield grown(row, by_size[small][figure], goals.get(figure))
+    if len(sizes) > 2:
+        yield grown(by_size[sizes[-1]]["one save"], by_size[sizes[0]]["one save"], 1.3)
+
+
+def grown(large: Row, small: Row, goal: float | None) -> Row:
+    """A figure against the same in a smaller store."""
+    name = f"growth of {large.figure.removesuffix(' p50')}"
+    return Row(name, large.size, large.what, large.value, "s", small.value, f"the same at {small.size}", goal=goal)
 
 
 def nearest(matrix: Matrix, query: Matrix) -> object:

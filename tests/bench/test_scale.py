@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import commands, folders, scale, stores
+from tests.bench import commands, folders, scale, scale_tables, stores
 from tests.bench.measuring import Row
 from tests.bench.synthetic import passage, write_documents
 
@@ -83,3 +83,64 @@ def test_synthetic_texts_are_the_same_each_time_and_differ_from_one_another(tmp_
     ]
     assert files[0] == files[1]
     assert len(files[0]) == 2
+
+
+def test_a_run_that_is_kept_goes_on_where_it_was(
+    quick: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [
+        "--chunks",
+        "30",
+        "--files",
+        "0",
+        "--folder",
+        "0",
+        "--repeat",
+        "1",
+        "--json",
+        "--keep",
+        str(tmp_path / "kept"),
+    ]
+    assert scale.main(asked) == 0
+    first = json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(stores.StoreBench, "recall", None)
+    assert scale.main(asked) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    monkeypatch.undo()
+    monkeypatch.setattr(stores.ChunkBench, "write", None)
+    (tmp_path / "kept" / scale.FIGURES).unlink()
+    monkeypatch.setattr(commands, "has_model", lambda: False)
+    assert scale.main(asked) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert [row["figure"] for row in again["rows"]] == [row["figure"] for row in first["rows"]]
+
+
+def figure(name: str, size: int, value: float, *, against: float | None = 1.0, unit: str = "s") -> dict[str, object]:
+    return Row(name, size, "chunks", value, unit, against, "something", goal=2.0).as_json()
+
+
+def test_the_page_and_the_plot_say_what_was_measured(tmp_path: Path) -> None:
+    rows = [
+        figure("recall", 1_000, 0.5),
+        figure("recall", 10_000, 2.0),
+        figure("one save", 1_000, 0.1),
+        figure("one save", 10_000, 1.5),
+        figure("rebuild, vectors salvaged", 1_000, 1.0),
+        figure("rebuild, vectors salvaged", 10_000, 30.0),
+    ]
+    scale_tables.write({"version": "1", "rows": rows}, tmp_path)
+    page = (tmp_path / "SPEED.md").read_text(encoding="utf-8")
+    assert "| recall | 10,000 chunks | 2.00 | ≤ 2 | yes | something |" in page
+    assert "| one save | 10,000 chunks | 1.50 | ≤ 2 | yes | something |" in page
+    assert "| recall | 1.00 | 4.00 |" in page
+    assert "Faster than the data: one save." in page
+    drawn = (tmp_path / "speed.svg").read_text(encoding="utf-8")
+    assert drawn.count("<polyline") == 4
+    assert "rebuild, vectors salvaged" in drawn
+    assert json.loads((tmp_path / "speed.json").read_text(encoding="utf-8"))["rows"] == rows
+
+
+def test_the_page_of_speed_is_made_from_the_figures() -> None:
+    rows = json.loads((scale_tables.HERE / "speed.json").read_text(encoding="utf-8"))["rows"]
+    assert (scale_tables.HERE / "SPEED.md").read_text(encoding="utf-8") == scale_tables.page(rows)
+    assert (scale_tables.HERE / "speed.svg").read_text(encoding="utf-8") == scale_tables.plot(scale_tables.growth(rows))

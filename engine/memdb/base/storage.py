@@ -128,6 +128,8 @@ class Database:
             # FULL would sync at every commit; what must not be lost is in the files and the journal, which are synced.
             connection.pragma("synchronous", 1)
             connection.pragma("secure_delete", 1)
+        # Else SQLite prepares a statement anew whenever other values are bound: a third of the time of a recall.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.pragma("temp_store", 2)
         connection.pragma("cache_size", -64_000)
 

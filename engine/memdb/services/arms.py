@@ -14,7 +14,7 @@ from memdb.base.models import ModelCard
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.errors import ModelUnavailable, UsageError
-from memdb.services import naming, past, vectors
+from memdb.services import naming, past, signatures, vectors
 from memdb.services.answers import Arm, Filters, Found
 from memdb.services.context import Context
 
@@ -97,6 +97,18 @@ arm's mean lies one deviation below the model's floor."""
 KEYWORD_MEAN = KEYWORD_DEVIATION = 0.1
 VECTOR_DEVIATION = 0.08
 
+ROUNDING = 1e-9
+"""More than what sums of a few floats can differ by when they are added in another order."""
+
+HOLDING_TRIES = 2
+"""The second time the common words are fewer: what the best text has of the others is known then."""
+
+HOLDING_SHARE = 0.3
+"""Where the words that are not common have more of the postings than this, all are looked at: little would be saved."""
+
+HELD_BY = ("terms", "allowed", "idf_total", "k1", "b", *FIELD_WEIGHTS)
+"""The values of `recall_fusion` that `recall_holding` takes."""
+
 NOT_ASKED = "not asked for"
 """Why an arm is off that the caller left out."""
 
@@ -166,6 +178,8 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "b": B,
         "pool": POOL,
         "vector_share": 0.0,
+        "holding": None,
+        "common": 0,
         "entities": "[]",
         "bearers": "[]",
         "entity_weight": ENTITY_WEIGHT,
@@ -206,10 +220,13 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         has_any = database.value("select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
         if has_any:
-            asked_for = _asked_for(database, query, vector, floor, statements)
-            values |= _name_values(database, asked_for, terms.known, values)
+            values |= _name_values(
+                database, _asked_for(database, query, vector, floor, statements), terms.known, values
+            )
     statements.append(("recall_fusion", values))
-    pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
+    # The statement by itself says the same, and takes longer.
+    fusion = "recall_fusion", values | _holding(database, terms.known, values)
+    pool = {row[0]: (row[1], _found(row)) for row in run(database, fusion)}
     largeness = 0.0
     if values["vector_share"] == VECTOR_SHARE:
         candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
@@ -279,6 +296,32 @@ def _asked_for(
         for stem in stems:
             by_word.setdefault(stem, []).append(entity)
     return entities, by_word
+
+
+def _holding(database: Database, known: Sequence[tuple[str, float, float]], values: dict[str, Any]) -> dict[str, Any]:
+    """The texts in which the common words of a question are to be looked at, where no others could be candidates.
+
+    The common words are the last ones that together do not make a text a candidate by its share of the question, nor by
+    its BM25, as no text has more than idf (K1 + 1) of a word, and one needs a part of what the best one has.
+    """
+    asked = max((place for _, _, place in json.loads(values["entities"]) if place is not None), default=-1)
+    shares = [weight / values["weight_total"] for _, _, weight in known]
+    bulks = [idf * (K1 + 1) / values["idf_total"] for _, idf, _ in known]
+    texts = [math.exp(-idf) for _, idf, _ in known]  # proportional to how many have the word
+    best = math.inf
+    for _ in range(HOLDING_TRIES):
+        places = range(asked + 1, len(known))
+        common = next(
+            (at for at in places if sum(shares[at:]) < KEYWORD_WEAK - ROUNDING and sum(bulks[at:]) < best), len(known)
+        )
+        if sum(texts[:common]) > HOLDING_SHARE * sum(texts):
+            break
+        bound = {name: values[name] for name in HELD_BY} | {"common": common}
+        rows = database.rows(resources.query("recall_holding"), bound)
+        best = KEYWORD_TAIL * max((bulk for _, bulk in rows), default=0.0) - ROUNDING
+        if sum(bulks[common:]) < best:
+            return {"holding": json.dumps([node for node, _ in rows]), "common": common}
+    return {}
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
@@ -377,16 +420,21 @@ def _vector_arm(
         vector = context.embedder.embed_query(query)
     except ModelUnavailable as error:
         return None, [], error.message
-    # Counted no further than it matters: a whole count reads a page for every few hundred passages.
-    passages = int(database.value("select count(*) from (select 1 from passage limit ?)", (MANY_PASSAGES + 1,)))
+    blob = vectors.to_blob(vector)
+    passages = int(database.value("select count(*) from signature"))
+    is_exact, candidates = passages <= EXACT_PASSAGES, BIT_CANDIDATES * (2 if passages > MANY_PASSAGES else 1)
     values = {
-        "vector": vectors.to_blob(vector),
-        "exact": int(passages <= EXACT_PASSAGES),
-        "candidates": BIT_CANDIDATES * (2 if passages > MANY_PASSAGES else 1),
+        "vector": blob,
+        "exact": int(is_exact),
+        "candidates": candidates,
         "allowed": allowed,
+        "known": None,
         "pool": POOL,
     }
-    hits = database.rows(resources.query("recall_vector"), values)
+    block = None if is_exact or allowed is not None else signatures.block(database)
+    known = None if block is None else block.nearest(vectors.signature(blob), candidates)
+    near = {} if known is None else {"known": json.dumps(known)}
+    hits = database.rows(resources.query("recall_vector"), values | near)
     return values, [(key, similarity) for key, similarity in hits], None
 
 

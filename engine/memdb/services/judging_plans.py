@@ -146,6 +146,7 @@ def _by_vectors(context: Context, one: Compared) -> list[str] | None:
         "exact": int(passages <= arms.EXACT_PASSAGES),
         "candidates": arms.BIT_CANDIDATES,
         "allowed": memories,
+        "known": None,
         "pool": NEAR_POOL,
     }
     floor = context.embedder.card.floor

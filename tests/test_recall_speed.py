@@ -1,0 +1,148 @@
+"""What makes a recall fast changes no answer: signatures compared in memory, postings passed over, statements kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from memdb.services import arms, signatures, vectors
+from memdb.services.arms import Pool
+from memdb.services.recall import Filters
+from memdb.store import Store
+from tests.bench.synthetic import DIMS, SyntheticEmbedder, write_documents
+
+QUESTIONS = 12
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    base = tmp_path_factory.mktemp("speed")
+    questions = write_documents(base / "documents", 400, base / "r")
+    with Store.init(base / "r", embedder=SyntheticEmbedder()) as store:
+        store.add([base / "documents"])
+    return base / "r", questions[: QUESTIONS * 4 : 4]
+
+
+@pytest.fixture
+def store(shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(arms, "EXACT_PASSAGES", 10)
+    monkeypatch.setattr(arms, "BIT_CANDIDATES", 60)
+    with Store(Store.init(shelf[0]).place, SyntheticEmbedder()) as opened:
+        yield opened
+
+
+def pool(store: Store, question: str, **filters: Any) -> Pool:
+    with store._context.database.read():
+        return arms.find(store._context, question, Filters(**filters), ("vector", "keyword", "entity"))
+
+
+def held(store: Store) -> signatures.Block | None:
+    with store._context.database.read():
+        return signatures.block(store._context.database)
+
+
+def by_sql(store: Store, blob: bytes, count: int) -> list[int]:
+    """The same candidates as SQLite gives them, each distance whole."""
+    rows = store._context.database.rows(
+        "select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(?)) from signature order by 2",
+        (blob,),
+    )
+    return sorted(passage for passage, distance in rows if distance < rows[count - 1][1])
+
+
+def test_the_block_gives_the_candidates_that_sqlite_gives(store: Store) -> None:
+    block = held(store)
+    assert block is not None
+    assert block.bits.shape == (DIMS // 64, 401)
+    for number in range(QUESTIONS):
+        blob = vectors.to_blob(SyntheticEmbedder().vector(f"what of topic{number}"))
+        assert block.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60) != []
+
+
+def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str]]) -> None:
+    database = store._context.database
+    blob = vectors.to_blob(SyntheticEmbedder().vector("what of topic3"))
+    first = held(store)
+    assert first is held(store)
+    nearest = by_sql(store, blob, 60)[0]
+    with database.write() as connection:
+        connection.execute("delete from signature where passage_id = ?", (nearest,))
+        connection.execute("update signature set bits = zeroblob(48) where passage_id = ?", (nearest + 1,))
+        connection.execute("insert or ignore into vec_waiting values (?)", (nearest + 1,))
+    second = held(store)
+    assert second is not None
+    assert second is not first
+    assert sorted(second.passages) == [one for (one,) in database.rows("select passage_id from signature order by 1")]
+    assert second.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60)
+    with apsw.Connection(str(database.path)) as other:
+        other.execute("update signature set bits = (select bits from vec_waiting join signature using (passage_id))")
+        other.execute("insert or ignore into vec_waiting select passage_id from signature")
+    third = held(store)
+    assert third is not None
+    assert third.nearest(vectors.signature(blob), 60) is None  # all lie equally far: SQLite says which come
+    with database.write() as connection:
+        connection.execute("insert or replace into meta values ('vec_stale', '1')")
+        connection.execute("delete from signature")
+        connection.execute("delete from vec_waiting")
+    assert held(store) is None  # the virtual table is behind and nothing says by what
+    vectors.repair_index(database)
+    vectors.mirror_index(database)
+    again = held(store)
+    assert again is not None
+    assert again.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60)
+
+
+def test_without_the_extension_there_is_no_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store._context.database, "vector_reason", "it is not there")
+    assert held(store) is None
+
+
+@pytest.mark.parametrize("columns", [1, 5, 64])
+def test_bits_are_counted_by_numpy_1_as_by_numpy_2(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    words = rng.integers(0, 2**63, size=(6, columns), dtype=np.uint64)
+    expected = [sum(int(word).bit_count() for word in column) for column in words.T]
+    assert signatures.popcount(words).tolist() == expected
+    monkeypatch.delattr(np, "bitwise_count", raising=False)
+    assert signatures.popcount(words).tolist() == expected
+
+
+@pytest.mark.parametrize("filters", [{}, {"kinds": ("chunk",)}])
+def test_postings_that_are_passed_over_change_no_answer(
+    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any]
+) -> None:
+    questions = [*shelf[1], "what of the Velkor Works", "topic3", "mi", ""]
+    passed = []
+    holding = arms._holding
+
+    def watched(*given: Any) -> dict[str, Any]:
+        passed.append(holding(*given))
+        return passed[-1]
+
+    monkeypatch.setattr(arms, "_holding", watched)
+    ours = [pool(store, question, **filters).found for question in questions]
+    assert sum("holding" in one for one in passed) >= QUESTIONS // 2
+    monkeypatch.setattr(arms, "_holding", lambda *_: {})
+    monkeypatch.setattr(signatures, "block", lambda _: None)
+    assert [pool(store, question, **filters).found for question in questions] == ours
+
+
+def test_other_questions_prepare_no_statement_anew(store: Store, shelf: tuple[Path, list[str]]) -> None:
+    for question in shelf[1][:2]:
+        store.recall(question, sync_first=False)
+    anew: list[str] = []
+
+    def look(event: dict[str, Any]) -> None:
+        if event["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"]:
+            anew.append(event["sql"])
+
+    connection = store._context.database.connection
+    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, look)
+    for question in shelf[1]:
+        store.recall(question, sync_first=False)
+    connection.trace_v2(0)
+    assert anew == []
