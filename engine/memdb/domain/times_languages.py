@@ -66,7 +66,7 @@ LANGUAGES = {
     ),
     "it": Language(
         rf"ieri|oggi|la\s+settimana\s+scorsa|il\s+mese\s+scorso|l['’]anno\s+scorso"
-        r"|(?:\d+|una?|due|tre)\s+(?:giorn[oi]|settiman[ae]|mes[ei]|ann[oi])\s+fa"
+        r"|\d+\s+(?:giorn[oi]|settiman[ae]|mes[ei]|ann[oi])\s+fa"
         rf"|\d\d?\s+(?:{_IT})(?:\s+{_Y})?|(?:{_IT})\s+{_Y}",
         {"prima di": "before", "prima del": "before", "dopo": "after", "dopo il": "after", "da": "since", "dal": "since",
          "fino a": "until", "fino al": "until"},
@@ -78,7 +78,7 @@ LANGUAGES = {
         {"antes de": "before", "depois de": "after", "desde": "since", "até": "until"},
     ),
     "nl": Language(
-        rf"eergisteren|gisteren|vandaag|vorige\s+(?:week|maand)|vorig\s+jaar|(?:\d+|een|twee|drie)\s+(?:dag(?:en)?|we(?:ek|ken)|maand(?:en)?|jaar)\s+geleden"
+        rf"eergisteren|gisteren|vandaag|vorige\s+(?:week|maand)|vorig\s+jaar|\d+\s+(?:dag(?:en)?|we(?:ek|ken)|maand(?:en)?|jaar)\s+geleden"
         rf"|\d\d?\s+(?:{_NL})(?:\s+{_Y})?|(?:{_NL})\s+{_Y}",
         {"voor": "before", "na": "after", "sinds": "since", "tot": "until"},
     ),
