@@ -1,17 +1,13 @@
 -- Of which day a text is and who says it: what the times and the people of a question are compared with. All of it follows from
 -- what the rows say already.
 
--- The day as ISO 8601 has it, of what records and files write: a date or time, a month or year alone, seconds or milliseconds since 1970.
+-- The day, or the month or year alone, of what is written in ISO 8601.
 alter table chunk add column day text as (
     case when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr(created, 1, 10)
-         when created glob '[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]*' then replace(substr(created, 1, 10), '/', '-')
-         when created glob '[0-9][0-9][0-9][0-9]' or created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' then created
-         when created not glob '*[^0-9]*' and length(created) = 10 then date(created, 'unixepoch')
-         when created not glob '*[^0-9]*' and length(created) = 13 then date(created / 1000, 'unixepoch') end) virtual;
+         when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' or created glob '[0-9][0-9][0-9][0-9]' then created end) virtual;
 alter table document add column day text as (
     case when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr(created, 1, 10)
-         when created glob '[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]*' then replace(substr(created, 1, 10), '/', '-')
-         when created glob '[0-9][0-9][0-9][0-9]' or created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' then created end) virtual;
+         when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' or created glob '[0-9][0-9][0-9][0-9]' then created end) virtual;
 create index chunk_day on chunk (day) where day is not null;
 create index document_day on document (day) where day is not null;
 create index memory_day on memory (coalesce(happened_at, modified, created))

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -143,6 +144,11 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
     if not hits:
         result.empty_because, result.empty_message = "no_match", "The walk reached no memory from these seeds."
     return result
+
+
+def at(filters: Filters | None, now: str | None) -> Filters | None:
+    """The filters with the day of the question, if one is given."""
+    return filters if now is None else replace(filters or Filters(), now=now)
 
 
 def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best") -> Statement:
@@ -297,6 +303,7 @@ __all__ = [
     "Hit",
     "Hop",
     "Recall",
+    "at",
     "cascade",
     "recall",
     "recall_sql",
