@@ -41,6 +41,7 @@ class TimeRange:
     begin: int = 0  # where the words stand: question[begin:stop]
     stop: int = 0
     doubtful: str | None = None
+    is_event: bool = False  # told by the name of something that the store knows
 
     def __str__(self) -> str:
         """As a person writes it: `'last spring' (2023-03-01 to 2023-06-01)`."""
@@ -115,6 +116,9 @@ def _atoms(text: str, today: date) -> Iterator[_Atom]:
             days = _days(kind, found, today)
             if days is not None:
                 yield _Atom(kind, found, days, _is_relative(kind, found), _is_sure(kind, found, text, today))
+            elif kind in ("day", "days"):
+                # "30 February 2023" is not the February of 2023 either.
+                yield _Atom("none", found, (today, today), False, False)
 
 
 def _apart(atoms: Iterator[_Atom]) -> Iterator[_Atom]:
@@ -143,7 +147,10 @@ def _is_sure(kind: str, found: re.Match[str], text: str, today: date) -> bool:
     if kind == "trailing":
         return re.match(r"(?i)\s+of\b", text[found.end() :]) is None
     if kind == "word":
-        return re.search(r"(?i)\b(?:USA|as of)\s+\Z", text[: found.start()]) is None
+        # "A Better Tomorrow", "USA Today": a title in the middle of a question.
+        before = text[: found.start()]
+        is_title = found["word"][0].isupper() and re.search(r"\w[\w'’]*\s+\Z", before) is not None
+        return not is_title and re.search(r"(?i)\bas of\s+\Z", before) is None
     return True
 
 
@@ -292,7 +299,7 @@ def _weekday(name: str, which: str, today: date) -> date:
 def _pair(text: str, first: _Atom, second: _Atom, today: date) -> TimeRange | None:
     """`between March and May 2023`, `from 2019 to 2021`, `March–May 2023`; the first has the year of the second."""
     between = spelled.BETWEEN.search(text[: first.begin])
-    if not spelled.AND.match(text[first.stop : second.begin]):
+    if "none" in (first.kind, second.kind) or not spelled.AND.match(text[first.stop : second.begin]):
         return None
     joined = text[first.stop : second.begin].strip().casefold()
     if between is None and (joined in ("and", "until", "till") or first.kind.removeprefix("bare_") != "month"):
@@ -388,4 +395,4 @@ def event_range(event: Event, at: int, first: str, last: str, question: str) -> 
     elif event.word in ("after", "since"):
         start, stop = first if event.word == "since" else end, None
     words = question[event.begin : event.stops[at]].rstrip(".'’")
-    return TimeRange(words, start, stop, False, event.begin, event.stops[at])
+    return TimeRange(words, start, stop, False, event.begin, event.stops[at], is_event=True)

@@ -88,9 +88,14 @@ def weigh(context: Context, query: str, found: Pooled, *, now: str | None = None
         found = found | {key: (LISTED, {}) for key in _listed(database, ranges, allowed) if key not in found}
     keys = json.dumps(sorted(found, key=lambda key: (-found[key][0], key))[:DEPTH])
     odds: dict[str, float] = {}
-    for key, reason in _in_time(database, keys, ranges):
+    told: set[str] = set()
+    for key, one, reason in _in_time(database, keys, ranges):
         odds[key] = DATED
-        seen.reasons.setdefault(key, []).append(reason)
+        told.add(one.words)
+        seen.reasons.setdefault(key, []).append(f"{reason}, within {one}")
+    # A date that is written out needs no word where nothing is of it.
+    plain = [one for one in ranges if not one.relative and (one.words in told or one.is_event)]
+    seen.notes += [f"{one.words!r} was read as {one.days}." for one in plain]
     for key, speaker in _spoken(database, keys, speakers):
         odds[key] = odds.get(key, 1.0) * SPOKEN
         seen.reasons.setdefault(key, []).append(f"said by {speaker}")
@@ -139,7 +144,7 @@ def _ranges(database: Database, query: str, given: date | None, seen: Seen) -> l
     ranges = [one for one in ranges if one.doubtful is None or not _is_somebody(database, one.doubtful)]
     ranges += list(_events(database, query, ranges))
     ranges.sort(key=lambda one: one.begin)
-    seen.notes += [f"{one.words!r} was read as {one.days}{from_ if one.relative else ''}." for one in ranges]
+    seen.notes += [f"{one.words!r} was read as {one.days}{from_}." for one in ranges if one.relative]
     return ranges
 
 
@@ -209,15 +214,15 @@ def _span(written: Any) -> tuple[str, str] | None:
     return first.isoformat(), end.isoformat()
 
 
-def _in_time(database: Database, keys: str, ranges: list[TimeRange]) -> Iterable[tuple[str, str]]:
-    """The texts that are of one of the times, each with the reason."""
+def _in_time(database: Database, keys: str, ranges: list[TimeRange]) -> Iterable[tuple[str, TimeRange, str]]:
+    """The texts that are of one of the times, each with the time and the day of the text."""
     if not ranges:
         return
     for key, *days in database.rows(resources.query("recall_days"), {"keys": keys}):
         for one in ranges:
             reason = _dated(one, days)
             if reason is not None:
-                yield key, f"{reason}, within {one}"
+                yield key, one, reason
                 break
 
 
