@@ -8,10 +8,15 @@ alter table chunk add column day text as (
 alter table document add column day text as (
     case when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr(created, 1, 10)
          when created glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' or created glob '[0-9][0-9][0-9][0-9]' then created end) virtual;
+-- Of a memory when it happened, by what it says or by its name, as of a daily note; else when it was changed or written.
+alter table memory add column dated text as (
+    coalesce(happened_at, frontmatter ->> 'date', iif(name glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*', name, null), modified, created)) virtual;
+alter table memory add column day text as (
+    case when dated glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr(dated, 1, 10)
+         when dated glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]' or dated glob '[0-9][0-9][0-9][0-9]' then dated end) virtual;
 create index chunk_day on chunk (day) where day is not null;
 create index document_day on document (day) where day is not null;
-create index memory_day on memory (coalesce(happened_at, modified, created))
-    where coalesce(happened_at, modified, created) is not null;
+create index memory_day on memory (day) where day is not null;
 
 -- Who says a passage: a record's `speaker`, `sender`, `author`, `from` or `role`, else of a record the name in `Name: what is said`,
 -- on its first line or below one that has no such thing, as a time. A name has up to three words, and neither digits nor stops.

@@ -104,8 +104,8 @@ def test_any_text_can_be_read(text: str) -> None:
     for one in times.read(text, NOW):
         assert one.start is None or one.end is None or one.start < one.end
         assert one.words == text[one.begin : one.stop].strip()
-    for code, match in times_languages.phrases(text, []):
-        assert code in times_languages.LANGUAGES and match["time"]
+    for phrase in times_languages.phrases(text, []):
+        assert phrase.code in times_languages.LANGUAGES and phrase.time in text
 
 
 @given(
@@ -182,7 +182,7 @@ the mars 2023 mission | |
 def test_other_languages_are_read_by_the_library(line: str) -> None:
     pytest.importorskip("dateparser")
     question, words, days = (part.strip() for part in line.split("|"))
-    found = times_languages.read(times_languages.phrases(question, times.read(question, NOW)), NOW)
+    found = times_languages.read(question, times_languages.phrases(question, times.read(question, NOW)), NOW)
     assert [(one.words, f"{one.start or ''}..{one.end or ''}") for one in found] == ([(words, days)] if words else [])
 
 

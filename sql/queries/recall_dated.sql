@@ -4,10 +4,8 @@ with allowed as materialized (
 ),
 dated as (
     select * from (
-        select id as node_id, coalesce(happened_at, modified, created) as day from memory
-        where coalesce(happened_at, modified, created) is not null
-          and coalesce(happened_at, modified, created) >= :start and coalesce(happened_at, modified, created) < :end
-          and (:allowed is null or id in (select node_id from allowed))
+        select id as node_id, day from memory
+        where day is not null and day >= :start and day < :end and (:allowed is null or id in (select node_id from allowed))
         order by 2 desc limit :most
     )
     union all

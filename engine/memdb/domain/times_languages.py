@@ -93,36 +93,63 @@ LANGUAGES = {
 """Which phrases are looked for; that the library reads each kind of them is tested."""
 
 
+_UNSPACED = ("ja", "zh")
+"""Written without spaces, and so without edges of words."""
+
+
 @cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    made = []
-    for code, language in LANGUAGES.items():
-        words = "|".join(sorted((re.escape(word) for word in language.leading), key=len, reverse=True))
-        lead = rf"(?:(?P<lead>{words})\s+)?" if words else ""
-        # Scripts without spaces have no edges of words.
-        edges = (r"(?<![\w.-])", r"(?![\w-])") if code not in ("ja", "zh") else (r"(?<!\d)", "")
-        made.append((code, re.compile(rf"(?i){edges[0]}{lead}(?P<time>{language.phrases}){edges[1]}")))
-    return tuple(made)
+def _pattern(codes: tuple[str, ...]) -> re.Pattern[str]:
+    any_of = "|".join(f"(?P<{code}>{LANGUAGES[code].phrases})" for code in codes)
+    return re.compile(rf"(?i)(?<!\d)(?:{any_of})" if codes == _UNSPACED else rf"(?i)(?<![\w.-])(?:{any_of})(?![\w-])")
 
 
-def phrases(question: str, taken: list[TimeRange]) -> list[tuple[str, re.Match[str]]]:
-    """The phrases of other languages in a question, with their language, outside of the times that were read."""
+_SPACED = tuple(code for code in LANGUAGES if code not in _UNSPACED)
+
+
+@cache
+def _leading(code: str) -> re.Pattern[str]:
+    words = "|".join(sorted(map(re.escape, LANGUAGES[code].leading), key=len, reverse=True))
+    return re.compile(rf"(?i)(?<!\w)(?P<lead>{words or '(?!)'})\s+\Z")
+
+
+class Phrase(NamedTuple):
+    """A phrase in a question: its language, its text, what it says of before and after, and where all of that stands."""
+
+    code: str
+    time: str
+    leading: str | None
+    begin: int
+    stop: int
+
+
+def phrases(question: str, taken: list[TimeRange]) -> list[Phrase]:
+    """The phrases of other languages in a question, outside of the times that were read."""
     text = question[:QUESTION_CAP]
-    found: list[tuple[str, re.Match[str]]] = []
-    at = 0
-    matches = [(code, match) for code, pattern in _patterns() for match in pattern.finditer(text)]
-    for code, match in sorted(matches, key=lambda one: (one[1].start(), -one[1].end())):
-        is_taken = any(one.begin < match.end() and match.start() < one.stop for one in taken)
-        if match.start() >= at and not is_taken and _is_of(code, match, text):
-            found.append((code, match))
-            at = match.end()
-    return found[:MOST]
+    found: list[Phrase] = []
+    for codes in (_SPACED,) if text.isascii() else (_SPACED, _UNSPACED):
+        for match in _pattern(codes).finditer(text):
+            begin, stop, code = match.start(), match.end(), match.lastgroup or ""
+            is_taken = any(one.begin < stop and begin < one.stop for one in taken)
+            if is_taken or any(one.begin < stop and begin < one.stop for one in found) or not _is_of(code, match, text):
+                continue
+            word, begin = _led(code, match[0], text[:begin])
+            found.append(Phrase(code, match[0], word, begin, stop))
+    return sorted(found, key=lambda one: one.begin)[:MOST]
+
+
+def _led(code: str, phrase: str, before: str) -> tuple[str | None, int]:
+    """What is said before a phrase, and where that begins, in its language or another one that says the same phrase."""
+    for other in (code, *LANGUAGES):
+        found = _leading(other).search(before)
+        if found is not None and (other == code or re.fullmatch(rf"(?i){LANGUAGES[other].phrases}", phrase)):
+            return LANGUAGES[other].leading[re.sub(r"\s+", " ", found["lead"].casefold())], found.start()
+    return None, len(before)
 
 
 def _is_of(code: str, match: re.Match[str], text: str) -> bool:
     """Whether a phrase that could be of another language is of this one, by the rest of the question."""
     language = LANGUAGES[code]
-    if language.shared is None or not re.fullmatch(rf"(?i){language.shared}", match["time"]):
+    if language.shared is None or not re.fullmatch(rf"(?i){language.shared}", match[0]):
         return True
     rest = text[: match.start()] + " " + text[match.end() :]
     return re.search(rf"(?i)(?<!\w)(?:{language.evidence})(?!\w)", rest) is not None
@@ -133,22 +160,20 @@ def is_installed() -> bool:
     return find_spec("dateparser") is not None
 
 
-def read(found: list[tuple[str, re.Match[str]]], today: date) -> list[TimeRange]:
+def read(question: str, found: list[Phrase], today: date) -> list[TimeRange]:
     """The phrases that the library reads, as ranges, relative ones counted from `today`."""
     ranges = []
-    for code, match in found:
-        days, is_relative = _parsed(code, match["time"], today)
+    for one in found:
+        days, is_relative = _parsed(one.code, one.time, today)
         if days is None:
             continue
-        lead = match.groupdict().get("lead")
-        word = LANGUAGES[code].leading[re.sub(r"\s+", " ", lead.casefold())] if lead else ""
         start: str | None = days[0].isoformat()
         end: str | None = days[1].isoformat()
-        if word in ("before", "until"):
-            start, end = None, start if word == "before" else end
-        elif word in ("after", "since"):
-            start, end = start if word == "since" else end, None
-        ranges.append(TimeRange(match[0], start, end, is_relative, match.start(), match.end()))
+        if one.leading in ("before", "until"):
+            start, end = None, start if one.leading == "before" else end
+        elif one.leading in ("after", "since"):
+            start, end = start if one.leading == "since" else end, None
+        ranges.append(TimeRange(question[one.begin : one.stop], start, end, is_relative, one.begin, one.stop))
     return ranges
 
 

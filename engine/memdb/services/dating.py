@@ -130,7 +130,7 @@ def _ranges(database: Database, query: str, given: date | None, seen: Seen) -> l
     ranges = times.read(query, today)
     foreign = times_languages.phrases(query, ranges)
     if foreign and not times_languages.is_installed():
-        said = ", ".join(f"'{match[0]}'" for _, match in foreign)
+        said = ", ".join(f"'{one.time}'" for one in foreign)
         seen.notes.append(f"{said} may be a time, but dateparser is not installed; {times_languages.HINT}.")
         foreign = []
     from_ = "" if given is None else f", counted from {today}"
@@ -140,7 +140,7 @@ def _ranges(database: Database, query: str, given: date | None, seen: Seen) -> l
             today = newest
             from_ = f", counted from {today}, the newest day in the store (--now DATE counts from another)"
             ranges = times.read(query, today)
-    ranges += times_languages.read(foreign, today)
+    ranges += times_languages.read(query, foreign, today)
     ranges = [one for one in ranges if one.doubtful is None or not _is_somebody(database, one.doubtful)]
     ranges += list(_events(database, query, ranges))
     ranges.sort(key=lambda one: one.begin)
@@ -253,7 +253,8 @@ def _asks_nothing_else(query: str, ranges: list[TimeRange]) -> bool:
     rest = query
     for one in sorted(ranges, key=lambda one: -one.begin):
         rest = rest[: one.begin] + " " + rest[one.stop :]
-    return all(word in _FILLERS for word in words.content_words(words.query_words(rest)))
+    asked = {word.casefold() for word in words.content_words(words.query_words(rest))}
+    return asked <= _FILLERS | FUNCTION_WORDS
 
 
 def _listed(database: Database, ranges: list[TimeRange], allowed: str | None) -> list[str]:
@@ -272,32 +273,35 @@ def _speakers(database: Database, query: str) -> list[str]:
     """The names, as they stand there, under which the person whom a question names first said something."""
     if database.value("select 1 from speaker limit 1") is None:
         return []
-    names = [[at, name, name_key(name)] for at, name in enumerate(_names(query[: times.QUESTION_CAP]))]
-    rows = database.rows(resources.query("recall_speakers"), {"names": json.dumps(names)}) if names else []
-    first = min((place for place, _ in rows), default=0)
-    return sorted({name for place, name in rows if place == first})
+    names = _names(query[: times.QUESTION_CAP])
+    rows = database.rows(resources.query("recall_speakers"), {"names": json.dumps([(at, n, name_key(n)) for at, n in names])})
+    roles = {match.start(1) for match in _ROLE.finditer(query)}
+    said: dict[int, set[str]] = {}
+    for at, name, asked in rows:
+        # A common word is a name only where it is written as one; a role is meant only where it says something.
+        is_role = asked.casefold() in _ROLES
+        written = query[at : at + 1].isupper() and at > 0
+        if at in roles if is_role else " " in asked or written or not is_common(asked.casefold()):
+            said.setdefault(at, set()).add(name)
+    return sorted(said[min(said)]) if said else []
 
 
-def _names(text: str) -> list[str]:
-    """What may be a name of a person in a question, in its order, of each place the longest first."""
-    found = list(_NAME.finditer(text))[:NAMES]
-    roles = {match.start(1) for match in _ROLE.finditer(text)}
-    names: list[str] = []
+def _names(text: str) -> list[tuple[int, str]]:
+    """What may be a name of a person in a question, with its place: words, and runs of up to three with capitals."""
+    # "Dr" begins a name, "the" does not.
+    found = [
+        match
+        for match in _NAME.finditer(text)
+        if match[0].casefold() not in FUNCTION_WORDS or (match.start() and match[0][0].isupper())
+    ][:NAMES]
+    names = []
     for at, match in enumerate(found):
-        for length in (3, 2, 1):
-            run = found[at : at + length]
-            between = [text[a.end() : b.start()] for a, b in zip(run, run[1:], strict=False)]
-            if len(run) < length or any(gap != " " for gap in between):
-                continue
-            name = _POSSESSIVE.sub("", text[match.start() : run[-1].end()])
-            folded = name.casefold()
-            if length == 1 and folded in _ROLES and match.start() not in roles:
-                continue
-            is_written_as_name = name[:1].isupper() and at > 0
-            if length == 1 and folded not in _ROLES and not is_written_as_name and is_common(folded):
-                continue
-            if folded not in FUNCTION_WORDS:
-                names.append(name)
+        names.append((match.start(), _POSSESSIVE.sub("", match[0])))
+        for following in found[at + 1 : at + 3]:
+            whole = text[match.start() : following.end()]
+            if not following[0][0].isupper() or len(whole.split(" ")) > 3:
+                break
+            names.append((match.start(), _POSSESSIVE.sub("", whole)))
     return names
 
 
