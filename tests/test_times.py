@@ -111,8 +111,8 @@ def test_any_text_can_be_read(text: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            "last next this week month year May march 7 2023 ago two before after between and from to the of early spring"
-            " Monday Q1 since until on in , ? 30 31 weekend days".split()
+            "last next this week month year May march 7 2023 ago two before after between and from to the of early"  # noqa: SIM905
+            " spring Monday Q1 since until on in , ? 30 31 weekend days".split()
         ),
         max_size=12,
     ),
@@ -130,8 +130,8 @@ def test_a_pasted_page_takes_no_longer_than_its_beginning() -> None:
 
 @pytest.mark.parametrize(
     "phrase",
-    ["7 May", "May 7th, 2023", "the 7th of May", "yesterday", "two days ago", "last Monday", "21 days ago", "2023-05-07",
-     "1 February, 2023", "last Tuesday", "the day before yesterday", "today"],
+    ["7 May", "May 7th, 2023", "the 7th of May", "yesterday", "two days ago", "last Monday", "21 days ago",
+     "2023-05-07", "1 February, 2023", "last Tuesday", "the day before yesterday", "today"],
 )  # fmt: skip
 def test_days_are_those_that_the_library_reads(phrase: str) -> None:
     """English needs no library, and says the same as one."""

@@ -118,8 +118,8 @@ def recall(
     """Find what answers a question, and why it was found.
 
     Every hit says which arms found it, or the path from one that they found. Of several stores each answers alone, and
-    hits say which one they are of. A time in the question ("last spring", "before the migration") and the name of someone
-    who speaks in the store count for what is of it; how a time was read is said below the answer.
+    hits say which one they are of. A time in the question ("last spring", "before the migration") and the name of
+    someone who speaks in the store count for what is of it; how a time was read is said below the answer.
     """
     from memdb.services.answers import Filters
 

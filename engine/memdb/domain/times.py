@@ -14,6 +14,7 @@ from datetime import date
 from typing import NamedTuple
 
 from memdb.domain import times_calendar as calendar
+from memdb.domain import times_days as reading
 from memdb.domain import times_words as spelled
 from memdb.domain.times_calendar import Days
 
@@ -113,9 +114,11 @@ def may_be_relative(ranges: list[TimeRange]) -> bool:
 def _atoms(text: str, today: date) -> Iterator[_Atom]:
     for kind, pattern in spelled.PATTERNS:
         for found in pattern.finditer(text):
-            days = _days(kind, found, today)
+            days = reading.days(kind, found, today)
             if days is not None:
-                yield _Atom(kind, found, days, _is_relative(kind, found), _is_sure(kind, found, text, today))
+                yield _Atom(
+                    kind, found, days, reading.is_relative(kind, found), reading.is_sure(kind, found, text, today)
+                )
             elif kind in ("day", "days"):
                 # "30 February 2023" is not the February of 2023 either.
                 yield _Atom("none", found, (today, today), False, False)
@@ -128,172 +131,6 @@ def _apart(atoms: Iterator[_Atom]) -> Iterator[_Atom]:
         if atom.begin >= stop:
             yield atom
             stop = atom.stop
-
-
-def _is_sure(kind: str, found: re.Match[str], text: str, today: date) -> bool:
-    has_year = found.groupdict().get("y") is not None
-    if kind in ("day", "days", "month", "bare_month"):
-        return has_year or spelled.is_month(found, text)
-    if kind in ("season", "bare_season"):
-        return has_year or spelled.is_season(found, text)
-    if kind == "bare_quarter":
-        return spelled.BEFORE_QUARTER.search(text[: found.start()]) is not None
-    if kind == "bare_year":
-        return spelled.is_year(found, text, today.year + calendar.YEARS_AHEAD)
-    if kind in ("weekday", "bare_weekday"):
-        return spelled.is_weekday(found, text)
-    if kind == "unit":
-        return spelled.is_whole(found, text)
-    if kind == "trailing":
-        return re.match(r"(?i)\s+of\b", text[found.end() :]) is None
-    if kind == "word":
-        # "A Better Tomorrow", "USA Today": a title in the middle of a question.
-        before = text[: found.start()]
-        is_title = found["word"][0].isupper() and re.search(r"\w[\w'’]*\s+\Z", before) is not None
-        return not is_title and re.search(r"(?i)\bas of\s+\Z", before) is None
-    return True
-
-
-def _is_relative(kind: str, found: re.Match[str]) -> bool:
-    return kind not in ("iso", "iso_month", "iso_week", "slashed", "decade") and found.groupdict().get("y") is None
-
-
-def _count(words: str | None) -> int:
-    """The number that words say, one where they say none."""
-    words = re.sub(r"(?i)^an?\s+(?=\w)|\s+of$", "", (words or "one").strip()).casefold()
-    return int(words) if words.isdigit() else spelled.COUNTS.get(words, 1)
-
-
-def _days(kind: str, found: re.Match[str], today: date) -> Days | None:
-    """The days that a match names, counted from today; None where there are none such in the calendar."""
-    said = found.groupdict()
-    year = int(said["y"]) if said.get("y") else None
-    which = (said.get("which") or "").casefold().removeprefix("this ")
-    kind = kind.removeprefix("bare_")
-    if kind in ("day", "days"):
-        return _spelled_day(calendar.month_number(said["month"]), int(said["d"]), year, today, said.get("e"))
-    if kind == "iso":
-        at = calendar.day(int(said["y"]), int(said["m"]), int(said["d"]))
-        return calendar.one(at) if at is not None and at.year >= calendar.FIRST_YEAR else None
-    if kind == "slashed":
-        return _slashed(int(said["a"]), int(said["b"]), int(said["y"]))
-    if kind == "iso_month":
-        return calendar.month(int(said["y"]), int(said["m"])) if 1 <= int(said["m"]) <= 12 else None
-    if kind == "iso_week":
-        try:
-            return calendar.week(date.fromisocalendar(int(said["y"]), int(said["w"]), 1))
-        except ValueError:
-            return None
-    if kind == "month":
-        number = calendar.month_number(said["month"])
-        if year is None and found.group(0).casefold().endswith("year"):
-            year = today.year + _STEPS[which]
-        whole = calendar.month(year or today.year, number)
-        return whole if year else _which(whole, which, today, 12)
-    if kind == "season":
-        name = said["season"].casefold()
-        if year is None and found.group(0).casefold().endswith("year"):
-            year = today.year + _STEPS[which]
-        if name == "winter" and which == "this" and today.month < 3:
-            return calendar.season(today.year - 1, name)
-        whole = calendar.season(year or today.year, name)
-        return whole if year else _which(whole, which, today, 12)
-    if kind in ("quarter", "half"):
-        place = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}.get(said["q"].casefold()) or int(said["q"])
-        length = 3 if kind == "quarter" else 6
-        whole = calendar.month(year or today.year, length * (place - 1) + 1, length)
-        return whole if year else calendar.latest(whole, today)
-    if kind == "unit":
-        return _unit(said["unit"].casefold(), _STEPS[which], today)
-    if kind == "trailing":
-        return calendar.back(today, _count(said.get("n")), said["unit"].casefold()), calendar.later(today, 1)
-    if kind == "ago":
-        return _ago(said["n"].casefold(), said["unit"].casefold(), today)
-    if kind == "hours":
-        return calendar.one(today)
-    if kind == "daybefore":
-        return calendar.one(calendar.later(today, -2 if "before" in which else 2))
-    if kind == "word":
-        return calendar.one(calendar.later(today, {"yesterday": -1, "tomorrow": 1}.get(said["word"].casefold(), 0)))
-    if kind == "weekday":
-        return calendar.one(_weekday(said["weekday"], which, today))
-    if kind == "decade":
-        first = int(said["y"]) if said.get("y") else 1900 + int(said["short"])
-        return date(first, 1, 1), date(first + 10, 1, 1)
-    return calendar.year(year) if year else None
-
-
-_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1}
-
-
-def _spelled_day(month: int, number: int, year: int | None, today: date, last: str | None) -> Days | None:
-    """A day, or several in a row, of a month; without a year the latest that has come."""
-    for candidate in [year] if year else range(today.year, today.year - 9, -1):
-        first = calendar.day(candidate, month, number)
-        if first is not None and (year or first <= today):
-            end = calendar.day(candidate, month, int(last)) if last else first
-            return (first, calendar.later(end, 1)) if end is not None and end >= first else None
-    return None
-
-
-def _slashed(first: int, second: int, year: int) -> Days | None:
-    """`25/12/2023` and `12/25/2023`; one that could be read both ways is none."""
-    if first != second and first <= 12 and second <= 12:
-        return None
-    at = calendar.day(year, min(first, second), max(first, second))
-    return calendar.one(at) if at is not None else None
-
-
-def _which(days: Days, which: str, today: date, months: int) -> Days:
-    """The one of a thing that comes every so many months that is last, this, next, or else the latest."""
-    if which == "this":
-        return days
-    found = calendar.latest(days, today)
-    if which in ("last", "previous", "past") and found[1] > today:
-        return calendar.months_later(found[0], -months), calendar.months_later(found[1], -months)
-    if which == "next":
-        return calendar.months_later(found[0], months), calendar.months_later(found[1], months)
-    return found
-
-
-def _unit(unit: str, step: int, today: date) -> Days:
-    if unit == "night":
-        return calendar.one(calendar.later(today, -1))
-    if unit in ("week", "weekend"):
-        at = calendar.later(today, 7 * step)
-        return calendar.week(at) if unit == "week" else calendar.weekend(at)
-    if unit == "month":
-        first = calendar.months_later(today.replace(day=1), step)
-        return first, calendar.months_later(first, 1)
-    if unit == "quarter":
-        first = calendar.months_later(date(today.year, (today.month - 1) // 3 * 3 + 1, 1), 3 * step)
-        return first, calendar.months_later(first, 3)
-    if unit == "decade":
-        first = date(today.year // 10 * 10 + 10 * step, 1, 1)
-        return first, calendar.months_later(first, 120)
-    return calendar.year(today.year + step)
-
-
-def _ago(count: str, unit: str, today: date) -> Days:
-    if count.startswith("half"):
-        return calendar.ago(today, 6, "month")
-    if unit == "fortnight":
-        return calendar.ago(today, 2, "week")
-    number = _count(count)
-    if re.search("few|several|couple", count):
-        # About so many: one less to two more.
-        return calendar.back(today, number + 2, unit), calendar.later(calendar.back(today, number - 1, unit), 1)
-    return calendar.ago(today, number, unit)
-
-
-def _weekday(name: str, which: str, today: date) -> date:
-    """A day of this week, or the nearest one before or after today."""
-    number = next(at for at, known in enumerate(calendar.WEEKDAYS) if known.startswith(name[:3].casefold()))
-    if which == "this":
-        return calendar.later(today, number - today.weekday())
-    if which == "next":
-        return calendar.later(today, (number - today.weekday() - 1) % 7 + 1)
-    return calendar.later(today, -((today.weekday() - number - 1) % 7 + 1))
 
 
 def _pair(text: str, first: _Atom, second: _Atom, today: date) -> TimeRange | None:
@@ -350,20 +187,22 @@ _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late":
 
 
 def _counted(anchored: re.Match[str], days: Days) -> Days:
-    """From a count before a time to its end, or from it to a count after it: what happened then is told up to that day."""
+    """From a count before a time to its end, or from it to a count after it: it is told of up to that day."""
     unit = (anchored["last"] or anchored["unit"] or "day").casefold()
     back = anchored["word"].casefold() != "after"
-    if unit == "weekend" or unit.endswith("day") and unit != "day":
+    if unit == "weekend" or (unit.endswith("day") and unit != "day"):
         name, which = ("saturday" if unit == "weekend" else unit), ("last" if back else "next")
-        at = _weekday(name, which, days[0] if back else calendar.later(days[1], -1))
+        at = reading.weekday(name, which, days[0] if back else calendar.later(days[1], -1))
         return (at, days[1]) if back else (days[0], calendar.later(at, 2 if unit == "weekend" else 1))
-    count = _count(anchored["n"])
+    count = reading.count(anchored["n"])
     if back:
         return calendar.back(days[0], count, unit), days[1]
     return days[0], calendar.back(days[1], -count, unit)
 
 
-_EVENT = re.compile(r"(?i)\b(before|after|since|until|till|during)\s+((?:the|our|my|your|his|her|their|that|this)\s+)?(?=\w)")
+_EVENT = re.compile(
+    r"(?i)\b(before|after|since|until|till|during)\s+((?:the|our|my|your|his|her|their|that|this)\s+)?(?=\w)"
+)
 _NAME_WORD = re.compile(r"\s*([^\s?!,;:()\"“”]+)")
 
 
@@ -381,7 +220,9 @@ def events(question: str, taken: list[TimeRange]) -> list[Event]:
             names.append((text[lead.end() : at].strip().rstrip(".'’"), at))
         if names:
             names.reverse()
-            found.append(Event(lead[1].casefold(), tuple(n for n, _ in names), lead.start(), tuple(s for _, s in names)))
+            found.append(
+                Event(lead[1].casefold(), tuple(n for n, _ in names), lead.start(), tuple(s for _, s in names))
+            )
     return found[:MOST]
 
 

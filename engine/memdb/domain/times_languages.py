@@ -8,6 +8,7 @@ does not read stays plain words. It takes 0.2 s to import and 0.3 s for the firs
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from functools import cache
 from importlib.util import find_spec
@@ -43,9 +44,11 @@ _Y = r"(?:19|20)\d\d"
 LANGUAGES = {
     "de": Language(
         rf"vorgestern|gestern|heute|letzte[nsr]?\s+(?:woche|monat|jahr)"
-        r"|vor\s+(?:\d+|eine[rm]|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\s+(?:tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
+        r"|vor\s+(?:\d+|eine[rm]|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)"
+        r"\s+(?:tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?)"
         rf"|\d\d?\.\s?(?:{_DE})(?:\s+{_Y})?|(?:{_DE})\s+{_Y}",
-        {"vor": "before", "vor dem": "before", "nach": "after", "nach dem": "after", "seit": "since", "seit dem": "since",
+        {"vor": "before", "vor dem": "before", "nach": "after", "nach dem": "after", "seit": "since",
+         "seit dem": "since",
          "bis": "until", "bis zum": "until"},
     ),
     "fr": Language(
@@ -55,7 +58,7 @@ LANGUAGES = {
         {"avant": "before", "avant le": "before", "après": "after", "après le": "after", "depuis": "since",
          "depuis le": "since", "jusqu'à": "until", "jusqu'au": "until"},
         rf"hier|mars\s+{_Y}",
-        r"qu|que|quoi|quel|quelle|est|avons|avez|ont|nous|vous|ils|elle|avec|pour|dans|le|les|des|du|sur|où|comment|il|semaine",
+        r"qu|que|quoi|quel|quelle|est|avons|avez|ont|nous|vous|ils|elle|avec|pour|dans|le|les|des|du|sur|où|comment|il",
     ),
     "es": Language(
         rf"anteayer|ayer|hoy|la\s+semana\s+pasada|el\s+mes\s+pasado|el\s+año\s+pasado"
@@ -68,7 +71,8 @@ LANGUAGES = {
         rf"ieri|oggi|la\s+settimana\s+scorsa|il\s+mese\s+scorso|l['’]anno\s+scorso"
         r"|\d+\s+(?:giorn[oi]|settiman[ae]|mes[ei]|ann[oi])\s+fa"
         rf"|\d\d?\s+(?:{_IT})(?:\s+{_Y})?|(?:{_IT})\s+{_Y}",
-        {"prima di": "before", "prima del": "before", "dopo": "after", "dopo il": "after", "da": "since", "dal": "since",
+        {"prima di": "before", "prima del": "before", "dopo": "after", "dopo il": "after", "da": "since",
+         "dal": "since",
          "fino a": "until", "fino al": "until"},
     ),
     "pt": Language(
@@ -113,7 +117,7 @@ def _leading(code: str) -> re.Pattern[str]:
 
 
 class Phrase(NamedTuple):
-    """A phrase in a question: its language, its text, what it says of before and after, and where all of that stands."""
+    """A phrase in a question: its language, its text, what it says of before and after, and where all that stands."""
 
     code: str
     time: str
@@ -183,14 +187,14 @@ def _parsed(code: str, phrase: str, today: date) -> tuple[Days | None, bool]:
     if for_today is None:
         return None, False
     at, period = for_today
-    days = {"week": calendar.week, "month": _whole_month, "year": lambda day: calendar.year(day.year)}.get(
-        period, calendar.one
-    )(at)
-    return days, re.search(r"(?:19|20)\d\d", phrase) is None
+    return _PERIODS.get(period, calendar.one)(at), re.search(r"(?:19|20)\d\d", phrase) is None
 
 
-def _whole_month(at: date) -> Days:
-    return calendar.month(at.year, at.month)
+_PERIODS: dict[str, Callable[[date], Days]] = {
+    "week": calendar.week,
+    "month": lambda at: calendar.month(at.year, at.month),
+    "year": lambda at: calendar.year(at.year),
+}
 
 
 def _date(code: str, phrase: str, today: date) -> tuple[date, str] | None:

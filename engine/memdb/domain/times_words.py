@@ -30,6 +30,7 @@ NUMBER = (
 )
 ORDINAL = r"(?:st|nd|rd|th)"
 D = rf"(?P<d>\d{{1,2}}){ORDINAL}?"
+D_TO_D = rf"{D}\s?(?:-|–|to|and)\s?(?P<e>\d\d?){ORDINAL}?"
 
 # A date, version, path or identifier goes on at these signs.
 _BEGIN = r"(?:(?<=mid-)|(?<![\w./:\-#@$€£]))"
@@ -53,8 +54,8 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("iso_week", rf"(?P<y>{YEAR})-?W(?P<w>\d\d)"),
         ("day", rf"(?:the\s+)?{D}(?:\s+of)?\s+(?P<month>{MONTH})(?:,?\s+(?P<y>{YEAR}))?"),
         ("day", rf"(?P<month>{MONTH})\s+(?:the\s+)?{D}(?:,?\s+(?P<y>{YEAR}))?"),
-        ("days", rf"(?:the\s+)?{D}\s?(?:-|–|to|and)\s?(?P<e>\d\d?){ORDINAL}?(?:\s+of)?\s+(?P<month>{MONTH})(?:,?\s+(?P<y>{YEAR}))?"),
-        ("days", rf"(?P<month>{MONTH})\s+{D}\s?(?:-|–|to|and)\s?(?P<e>\d\d?){ORDINAL}?(?:,?\s+(?P<y>{YEAR}))?"),
+        ("days", rf"(?:the\s+)?{D_TO_D}(?:\s+of)?\s+(?P<month>{MONTH})(?:,?\s+(?P<y>{YEAR}))?"),
+        ("days", rf"(?P<month>{MONTH})\s+{D_TO_D}(?:,?\s+(?P<y>{YEAR}))?"),
         ("month", rf"(?P<month>{MONTH}),?(?:\s+of)?(?:\s+(?P<y>{YEAR})|\s+(?P<which>last|this|next)\s+year)"),
         ("month", rf"(?P<which>last|previous|this|next)\s+(?P<month>{MONTH})"),
         ("bare_month", rf"(?P<month>{MONTH})"),
@@ -92,7 +93,9 @@ BEFORE_MONTH = re.compile(
 )
 """What says that a month or a weekday's name is one."""
 
-BEFORE_SEASON = re.compile(r"(?i)\b(?:in|during|since|until|till|over|throughout|early|late)\s+(?:the\s+)?\Z|\b(?:before|after)\s+\Z")
+BEFORE_SEASON = re.compile(
+    r"(?i)\b(?:in|during|since|until|till|over|throughout|early|late)\s+(?:the\s+)?\Z|\b(?:before|after)\s+\Z"
+)
 
 BEFORE_QUARTER = re.compile(r"(?i)\b(?:in|since|during|before|after|until|till|for|of|end\s+of)\s+\Z")
 
@@ -154,12 +157,16 @@ def is_month(found: re.Match[str], text: str) -> bool:
     if found.re.groupindex.get("d") is not None:
         # "7 may" and "may 3" in small letters are as well a verb with a number.
         lead = text[: found.start()]
-        return not (doubtful and word.islower()) or bool(re.search(r"(?i)\b(?:on|since|before|after|until|by|of)\s+(?:the\s+)?\Z", lead))
+        return not (doubtful and word.islower()) or bool(
+            re.search(r"(?i)\b(?:on|since|before|after|until|by|of)\s+(?:the\s+)?\Z", lead)
+        )
     if "which" in found.re.groupindex:
         return not word.islower() or word.casefold() not in ("may", "march")
     if not BEFORE_MONTH.search(before) or _NAME_FOLLOWS.match(after) or _OTHER_THING.match(after):
         return False
-    return not (len(word.rstrip(".")) <= 3 and word.casefold() != "may" and (word.islower() or _POSSESSIVE.match(after)))
+    return not (
+        len(word.rstrip(".")) <= 3 and word.casefold() != "may" and (word.islower() or _POSSESSIVE.match(after))
+    )
 
 
 def is_season(found: re.Match[str], text: str) -> bool:

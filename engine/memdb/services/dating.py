@@ -40,7 +40,7 @@ MOST_LISTED = 50
 """How many of these come into question, the newest."""
 
 ARCHIVE_DAYS = 366
-"""A store in which nothing is newer than this many days is a record of its time: `yesterday` is counted from its end."""
+"""A store in which nothing is newer than so many days is a record of its time: `yesterday` is counted from its end."""
 
 NAMES = 48
 """Words of a question that are looked up as names of people."""
@@ -48,13 +48,13 @@ NAMES = 48
 _ROLES = frozenset({"user", "assistant", "human", "system", "ai", "agent", "bot", "model", "customer", "tool"})
 _ROLE = re.compile(
     r"(?i)\b(user|assistant|human|system|ai|agent|bot|model|customer|tool)\s+"
-    r"(?:say|said|ask|asked|tell|told|mention|mentioned|suggest|suggested|propose|proposed|answer|answered|want|wanted|write|wrote|report|reported)\b"
+    r"(?:say|said|ask(?:ed)?|tell|told|mention(?:ed)?|suggest(?:ed)?|proposed?|answer(?:ed)?|want(?:ed)?|wrote|write|report(?:ed)?)\b"
 )
 _NAME = re.compile(r"[^\W\d_][^\W_]*(?:[-’'.][^\W\d_][^\W_]*)*")
 _POSSESSIVE = re.compile(r"[’']s?\Z")
 _DAYS = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 _FILLERS = frozenset(
-    "happen happened happening happens do did done doing go going went gone new news event events thing things work"
+    "happen happened happening happens do did done doing go going went gone new news event events thing things work"  # noqa: SIM905
     " worked working note notes noted memory memories learn learned talk talked discuss discussed say said tell"
     " told show list summary summarize remember write wrote written anything everything something".split()
 )
@@ -72,7 +72,9 @@ class Seen:
 Pooled = dict[str, tuple[float, dict[str, Found]]]
 
 
-def weigh(context: Context, query: str, found: Pooled, *, now: str | None = None, allowed: str | None = None) -> tuple[Pooled, Seen]:
+def weigh(
+    context: Context, query: str, found: Pooled, *, now: str | None = None, allowed: str | None = None
+) -> tuple[Pooled, Seen]:
     """The pool with the evidence of times and speakers in its scores, best first, and what was seen.
 
     Raises UsageError for a `now` that is no day.
@@ -156,7 +158,9 @@ def _newest(database: Database, today: date) -> date | None:
 
 def _is_somebody(database: Database, name: str) -> bool:
     """Whether the store knows a person, or one who said something, by the name of a month."""
-    known = "select 1 from entity where name_key = ?1 and type = 'person' union all select 1 from speaker where name = ?1"
+    known = (
+        "select 1 from entity where name_key = ?1 and type = 'person' union all select 1 from speaker where name = ?1"
+    )
     return database.value(known + " limit 1", (name,)) is not None
 
 
@@ -177,13 +181,13 @@ def _bearer(database: Database, event: Event) -> tuple[int, str, str] | None:
         days = _lasted(*bearers[0]) if len(bearers) == 1 else None
         return (at, *days) if days is not None else None
     for at, name in enumerate(event.names):
-        # Part of a name will do where nothing of the phrase goes on: "before the migration, ..." of "Postgres migration".
+        # Part of a name will do where the phrase ends: "before the migration" of "Postgres migration".
         following = event.names[at - 1][len(name) :].split() if at else []
         if name[-2:] in ("'s", "’s") or (following and following[0].casefold() not in FUNCTION_WORDS):
             continue
         asked = words.content_words(words.query_words(name))
         terms = sorted({stem for stems in words.stems(database.connection, asked) for stem in stems})
-        if terms and all(not word.casefold() in FUNCTION_WORDS for word in (name.split()[0], name.split()[-1])):
+        if terms and all(word.casefold() not in FUNCTION_WORDS for word in (name.split()[0], name.split()[-1])):
             found = database.rows(resources.query("event_words"), {"terms": json.dumps(terms)})
             days = _lasted(*found[0][1:]) if len(found) == 1 else None
             if found:
@@ -274,7 +278,9 @@ def _speakers(database: Database, query: str) -> list[str]:
     if database.value("select 1 from speaker limit 1") is None:
         return []
     names = _names(query[: times.QUESTION_CAP])
-    rows = database.rows(resources.query("recall_speakers"), {"names": json.dumps([(at, n, name_key(n)) for at, n in names])})
+    rows = database.rows(
+        resources.query("recall_speakers"), {"names": json.dumps([(at, n, name_key(n)) for at, n in names])}
+    )
     roles = {match.start(1) for match in _ROLE.finditer(query)}
     said: dict[int, set[str]] = {}
     for at, name, asked in rows:

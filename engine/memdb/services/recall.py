@@ -112,7 +112,8 @@ def recall_sql(
 
     The first, which needs sqlite-vec, gives the vector arm's hits; for a question that names nothing, another one the
     entities that are called something near to it. The last but one mixes them with the keyword arm, the last walks the
-    graph from what it found, with the evidence of times and speakers in the scores. Each has the results of those before written in, and the last two run in any SQLite.
+    graph from what it found, with the evidence of times and speakers in the scores. Each has the results of those
+    before written in, and the last two run in any SQLite.
     """
     with context.database.read():
         filters = filters or Filters()
