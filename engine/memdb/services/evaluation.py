@@ -56,7 +56,7 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], int]] = {
 """What is compared: arms and hops of each recall."""
 
 LIST_FILTERS = ("types", "tags", "kinds")
-TEXT_FILTERS = ("path", "since", "until", "as_of", "document", "now")
+TEXT_FILTERS = ("path", "since", "until", "as_of", "document")
 """What a line's `filter` may hold: lists of texts, and single texts."""
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
