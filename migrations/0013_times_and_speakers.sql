@@ -20,7 +20,7 @@ create index memory_day on memory (day) where day is not null;
 
 -- Who says a passage: a record's `speaker`, `sender`, `author`, `from` or `role`, else of a record the name in `Name: what is said`,
 -- on its first line or below one that has no such thing, as a time. A name has up to three words, and neither digits nor stops.
--- A passage is put in with its id alone; the trigger reads the name out of its text, or takes the row out again.
+-- A passage that may have one is put in with its id alone; the trigger reads the name out of its text, or takes the row out again.
 create table speaker (
     chunk_id integer primary key references chunk (id) on delete cascade,
     name     text collate nocase
@@ -53,7 +53,12 @@ create trigger speaker_read after insert on speaker begin
     where chunk_id = new.chunk_id
       and (name is null or length(name) > 40 or name glob '*[][0-9.?!,;:()<>/{}"|]*' or name glob '* * * *');
 end;
-create trigger speaker_of_chunk after insert on chunk begin
+create trigger speaker_of_chunk after insert on chunk
+when new.record_id is not null and instr(substr(new.text, 1, 200), ': ')
+     or instr(new.text, 'speaker: ') or instr(new.text, 'sender: ') or instr(new.text, 'author: ') or instr(new.text, 'role: ') or instr(new.text, 'from: ')
+begin
     insert into speaker (chunk_id) values (new.id);
 end;
-insert into speaker (chunk_id) select id from chunk;
+insert into speaker (chunk_id) select id from chunk
+where record_id is not null and instr(substr(text, 1, 200), ': ')
+     or instr(text, 'speaker: ') or instr(text, 'sender: ') or instr(text, 'author: ') or instr(text, 'role: ') or instr(text, 'from: ');
