@@ -86,7 +86,7 @@ what was planted in April 2023 | episode/2023-04-05 | dated 2023-04-05 | 'April 
 what was planted in August | episode/trip | happened 2023-08-09 | 'August' (2023-08-01 to 2023-09-01)
 the kettle on 17 July 2023 | c | dated 2023-07-17 | '17 July 2023' (2023-07-17)
 staging engine before the migration | project/one | created 2023-03-01 | 'before the migration' (before 2023-05-10)
-staging engine since Postgres migration | project/two | created 2023-07-01 | 'since Postgres migration' (since 2023-05-10)
+staging engine before Postgres migration|project/one|created 2023-03-01|'before Postgres migration' (before 2023-05-10)
 staging engine after the migration | project/two | created 2023-07-01 | 'after the migration' (since 2023-05-11)
 """.strip().splitlines()
 
