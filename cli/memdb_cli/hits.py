@@ -108,7 +108,9 @@ def found(hit: Hit) -> str:
     """How a hit was found: its place in each arm, or the node through which the walk reached it."""
     if hit.arms:
         return f"{screen.dot()} ".join(f"{name} {place.rank}" for name, place in hit.arms.items())
-    return f"via {screen.cell(hit.path[-2].node)}" if len(hit.path) > 1 else "seed"
+    if len(hit.path) > 1:
+        return f"via {screen.cell(hit.path[-2].node)}"
+    return "by its time" if hit.reasons else "seed"
 
 
 def marks(hit: Hit) -> list[str]:
@@ -133,6 +135,7 @@ def reasons(hit: Hit) -> list[str]:
     said = [f"{name}: rank {place.rank}, similarity {place.similarity:.3f}" for name, place in hit.arms.items()]
     if hit.fused is not None:
         said.append(f"fused: {hit.fused:.3f}")
+    said += [f"{screen.cell(reason)}" for reason in hit.reasons]
     return [*said, f"file: {screen.cell(hit.file)}"]
 
 

@@ -61,6 +61,7 @@ class Store(Moving):
         hops: int = recalling.HOPS,
         arms: Sequence[str] = recalling.ARMS,
         paths: str = "evidence",
+        now: str | None = None,
         sync_first: bool = True,
         wait: float = RECALL_WAIT,
     ) -> Recall:
@@ -68,8 +69,10 @@ class Store(Moving):
 
         Brings the index up to the files first; where it cannot within `wait` seconds of another writer, it answers from
         the index as it is and says so in `notes`. Without the vector arm nothing is embedded. Any text is a valid
-        query. Raises UsageError for a bad limit or date.
+        query. `now` is the day (`2026-05-01`) from which words as `yesterday` are counted: today, or of a store that
+        nobody wrote to for a year its newest day. Raises UsageError for a bad limit or date.
         """
+        filters = recalling.at(filters, now)
         notes = self._freshen(embed="vector" in arms, wait=wait) if sync_first else []
         answer = self._run(
             lambda context: recalling.recall(
@@ -88,8 +91,10 @@ class Store(Moving):
         hops: int = recalling.HOPS,
         arms: Sequence[str] = recalling.ARMS,
         paths: str = "evidence",
+        now: str | None = None,
     ) -> str:
         """The SQL of a recall with its values written in, to be run by hand; the options are those of `recall`."""
+        filters = recalling.at(filters, now)
         return self._run(
             lambda context: recalling.recall_sql(
                 context, query, limit=limit, filters=filters, hops=hops, arms=arms, paths=paths

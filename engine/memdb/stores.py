@@ -134,6 +134,7 @@ class Stores:
         hops: int = recalling.HOPS,
         arms: Sequence[str] = recalling.ARMS,
         paths: str = "evidence",
+        now: str | None = None,
         sync_first: bool = True,
         wait: float = RECALL_WAIT,
     ) -> ManyRecall:
@@ -144,6 +145,7 @@ class Stores:
         the notes, and in `stores` with a code, and never fails the rest. Raises UsageError for what fits no store: a
         bad limit or date; NotFound for a name that is not here.
         """
+        filters = recalling.at(filters, now)
         options = {
             "limit": limit,
             "hops": hops,

@@ -55,6 +55,15 @@ AsOf = Annotated[
     ),
 ]
 
+Now = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATE",
+        help="The day from which words like yesterday are counted; today, or an old store's newest day.",
+        show_default=False,
+    ),
+]
+
 
 @commands.command(
     epilog=notes(
@@ -63,6 +72,7 @@ AsOf = Annotated[
         'memdb recall "style of answers" --format prompt --budget 2000',
         'memdb recall "how is the database restored" --kind chunk',
         'memdb recall "which database do we use" --as-of 2026-03-31',
+        'memdb recall "what did Caroline say last spring" --now 2023-10-22 --explain',
         'memdb recall "how do we deploy" --store work --store home',
         "memdb recall - < question.txt",
         "memdb recall -- -Xmx heap size",
@@ -89,6 +99,7 @@ def recall(
     since: Since = None,
     until: Until = None,
     as_of: AsOf = None,
+    now: Now = None,
     hops: Hops = 2,
     vector: Annotated[bool, typer.Option("--vector/--no-vector", help="Search by meaning.")] = True,
     keyword: Annotated[bool, typer.Option("--keyword/--no-keyword", help="Search by words.")] = True,
@@ -107,14 +118,15 @@ def recall(
     """Find what answers a question, and why it was found.
 
     Every hit says which arms found it, or the path from one that they found. Of several stores each answers alone, and
-    hits say which one they are of.
+    hits say which one they are of. A time in the question ("last spring", "before the migration") and the name of
+    someone who speaks in the store count for what is of it; how a time was read is said below the answer.
     """
     from memdb.services.answers import Filters
 
     query = read_question() if question == ["-"] else " ".join(question)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword), ("entity", entity)) if wanted]
     kinds = (kind.value,) if kind is not None else ()
-    filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, document)
+    filters = Filters(tuple(types or ()), tuple(tags or ()), path, since, until, as_of, kinds, document, now)
     size = budget if format is Format.prompt and not as_json else None
     options: dict[str, Any] = {"limit": limit, "hops": hops, "arms": arms, "sync_first": sync}
     if several(stores, all_stores, root, database):

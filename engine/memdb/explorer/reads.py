@@ -106,7 +106,7 @@ def graph(store: Store, given: Given) -> Answer:
 
 def search(store: Store, given: Given) -> Answer:
     """A recall: hits with their paths and arms, the nodes that the paths pass, and the seeds."""
-    answer = store.recall(given["q"], limit=given["limit"], hops=given["hops"])
+    answer = store.recall(given["q"], limit=given["limit"], hops=given["hops"], now=given["now"] or None)
     shape = asdict(answer)
     for hit, found in zip(shape["hits"], answer.hits, strict=True):
         hit["citation"] = _citation(found.citation) if found.citation is not None else None

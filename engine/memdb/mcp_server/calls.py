@@ -58,6 +58,7 @@ def _asked(store: Store | Stores, given: Arguments) -> Recall:
         since=given.get("since"),
         until=given.get("until"),
         as_of=given.get("as_of"),
+        now=given.get("now"),
     )
     return store.recall(given["query"], limit=min(given.get("limit", 8), MOST_HITS), filters=filters)
 
@@ -103,6 +104,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "contradicts": list(hit.contradicts),
         "stale": hit.stale,
         "suspect": list(hit.suspect),
+        "reasons": list(hit.reasons),
     } | ({"store": hit.store} if hit.store is not None else {})
 
 
@@ -120,6 +122,7 @@ def explain(store: Store, given: Arguments) -> Outcome:
         arms = [
             f"{name} rank {found.rank}, similarity {found.similarity:.3f}" for name, found in sorted(hit.arms.items())
         ]
+        arms += hit.reasons
         lines.append(f"{hit.id}  {hit.score:.3f}  {'; '.join(arms) or 'by the graph alone'}")
         if len(hit.path) > 1:
             first, *rest = hit.path

@@ -97,6 +97,7 @@ _FILTERS = (
     ),
     Parameter("until", "text", "Only what is of this date or earlier.", ("before", "to", "end", "end_date", "date_to")),
     Parameter("as_of", "text", "Only what was valid on this date.", ("at", "valid_at", "date")),
+    Parameter("now", "text", "The day that yesterday is counted from, as 2026-05-01; today if not given.", ("today",)),
 )
 
 _ID = Parameter(

@@ -17,6 +17,7 @@ class Filters:
     as_of: str | None = None  # as memories stood at the end of it, and what was valid then
     kinds: tuple[str, ...] = ()  # memory, chunk
     document: str | None = None  # the id of one document
+    now: str | None = None  # limits nothing: the day from which words as `yesterday` are counted
 
     @property
     def active(self) -> bool:
@@ -98,6 +99,7 @@ class Hit:
     version: int | None = None
     store: str | None = None  # of a recall over several: the name of the one that it is in
     suspect: tuple[str, ...] = ()  # instruction-like, hidden-characters, prompt-like: what its text does
+    reasons: tuple[str, ...] = ()  # what speaks for it beside arms and path: a time, a speaker
 
 
 @dataclass(frozen=True, slots=True)

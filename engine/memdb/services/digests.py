@@ -42,6 +42,7 @@ CONTENT = {
     "chunk": "select node.key, ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title,"
     " created,"
     f" identity, text_sha256, has_secret, indexed_at from chunk join node using (id) where id not in ({LENT})",
+    "speaker": f"select node.key, name from speaker join node on node.id = chunk_id where chunk_id not in ({LENT})",
     "memory_key": "select memory_key.key, node.key from memory_key join node on node.id = memory_id",
     "memory_version": f"select memory_key, at, sha256, reason, text, withheld from memory_version where {REPLACED}",
     "memory_birth": "select memory_key, at from memory_birth",

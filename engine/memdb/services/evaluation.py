@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -57,6 +58,9 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], int]] = {
 LIST_FILTERS = ("types", "tags", "kinds")
 TEXT_FILTERS = ("path", "since", "until", "as_of", "document")
 """What a line's `filter` may hold: lists of texts, and single texts."""
+
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+"""What a line's `now` is: the day on which its question was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +191,18 @@ def question(value: Mapping[str, Any], line: int, source: str = "the questions")
         raise wrong("`gold` has to be a list of ids")
     category = value.get("category", value.get("type"))
     name = value.get("id")
+    filters = _filters(value.get("filter") or {}, wrong)
+    if (now := value.get("now")) is not None:
+        if not isinstance(now, str) or not DAY.fullmatch(now):
+            raise wrong("`now` has to be a day as 2026-05-01")
+        filters = replace(filters, now=now)
     return Question(
         line,
         text,
         tuple(dict.fromkeys(str(one) for one in gold)),
         None if name is None else str(name),
         None if category is None else str(category),
-        _filters(value.get("filter") or {}, wrong),
+        filters,
     )
 
 

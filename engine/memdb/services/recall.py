@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from memdb.base import resources
 from memdb.base.words import QUERY_CAP
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
-from memdb.services import past, reranking, suspecting, vectors
+from memdb.services import dating, past, reranking, suspecting, vectors
 from memdb.services.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
 from memdb.services.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
 from memdb.services.context import Context
@@ -81,9 +82,10 @@ def recall(
     filters = filters or Filters()
     with context.database.read():
         pool = find(context, query, filters, arms)
+        pool.found, seen = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
         deep = limit if reranking.reranker(context) is None else max(limit, reranking.DEPTH)
         rows = run(context.database, _walk(pool, limit=deep, hops=hops, paths=paths))
-        result = Recall(query, [_hit(row, pool) for row in rows], pool.arms)
+        result = Recall(query, [_hit(row, pool, seen) for row in rows], pool.arms, notes=seen.notes)
         if pool.then is not None:
             _as_of(context, result, pool, filters, deep)
         if not result.hits:
@@ -110,10 +112,13 @@ def recall_sql(
 
     The first, which needs sqlite-vec, gives the vector arm's hits; for a question that names nothing, another one the
     entities that are called something near to it. The last but one mixes them with the keyword arm, the last walks the
-    graph. Each has the results of those before written in, and the last two run in any SQLite.
+    graph from what it found, with the evidence of times and speakers in the scores. Each has the results of those
+    before written in, and the last two run in any SQLite.
     """
     with context.database.read():
-        pool = find(context, query, filters or Filters(), arms)
+        filters = filters or Filters()
+        pool = find(context, query, filters, arms)
+        pool.found, _ = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
     statements = (*pool.statements, _walk(pool, limit=limit, hops=hops, paths=paths))
     return "\n".join(with_values(resources.query(name), values) for name, values in statements)
 
@@ -140,6 +145,11 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
     if not hits:
         result.empty_because, result.empty_message = "no_match", "The walk reached no memory from these seeds."
     return result
+
+
+def at(filters: Filters | None, now: str | None) -> Filters | None:
+    """The filters with the day of the question, if one is given."""
+    return filters if now is None else replace(filters or Filters(), now=now)
 
 
 def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best") -> Statement:
@@ -172,7 +182,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
     return "cascade", values
 
 
-def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
+def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> Hit:
     key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, valid_to = row[:12]
     document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
     headings = tuple(json.loads(heading_path)) if document else ()
@@ -193,6 +203,7 @@ def _hit(row: tuple[Any, ...], pool: Pool) -> Hit:
         conflicts=tuple(json.loads(conflicts)),
         stale=_is_over(valid_to) or bool(is_missing),
         citation=Citation(document, headings, page, start_line, end_line, record_id, link) if document else None,
+        reasons=tuple(seen.reasons.get(key, ())) if seen is not None else (),
     )
 
 
@@ -293,6 +304,7 @@ __all__ = [
     "Hit",
     "Hop",
     "Recall",
+    "at",
     "cascade",
     "recall",
     "recall_sql",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memdb.base.text import plain
 from memdb.domain.extractors.blocks import Block
+from memdb.domain.times_calendar import written_day
 
 # Read as the record's own id, title, text and time, the first that is there; all other fields are "field: value".
 _ID, _TITLE, _TEXT, _CREATED = ("id", "_id", "uuid"), ("title",), ("text",), ("created", "created_at")
+
+# Where none of these has a time, the first of these that is a day for sure is the record's; it is told as a field too.
+_DATES = ("date", "datetime", "timestamp", "sent_at", "time", "ts")
 
 # What the records of one conversation, thread or chapter have in common: their heading path, outermost first. So
 # that neighbours within one are known as such.
@@ -17,6 +22,8 @@ _GROUPS = (
     *("collection", "channel", "conv", "conversation", "conversation_id", "thread", "thread_id"),
     *("session", "session_id", "chapter", "section"),
 )
+
+_YEAR_FIRST = re.compile(r"\d{4}(-\d\d(?!\d)|\Z)")
 
 # Deeper values are written as they are: a path of more names says nothing to a reader.
 _DEEPEST = 8
@@ -30,6 +37,7 @@ def record_block(record: Mapping[str, Any], start_line: int, end_line: int, *, t
     """
     left = {name: value for name, value in record.items() if value not in (None, "", [], {})}
     record_id, title, created = _take(left, _ID), _take(left, _TITLE), _take(left, _CREATED)
+    created = _created(created, left)
     main = _take(left, _TEXT)
     heading_path = tuple(_group_name(name, left.pop(name)) for name in _GROUPS if _is_plain(left.get(name)))
     parts = [main] if main else []
@@ -85,6 +93,17 @@ def _take(record: dict[str, Any], names: tuple[str, ...]) -> str | None:
         if _is_plain(record.get(name)):
             return plain(spelled(record.pop(name))).strip() or None
     return None
+
+
+def _created(created: str | None, record: Mapping[str, Any]) -> str | None:
+    """The time of a record: as written where it begins with a year, else as a day of ISO 8601 where it is one."""
+    given = [created] if created else [spelled(record[name]).strip() for name in _DATES if _is_plain(record.get(name))]
+    for text in given:
+        if _YEAR_FIRST.match(text):
+            return text
+        if (day := written_day(text)) is not None:
+            return day
+    return created
 
 
 def _group_name(field: str, value: Any) -> str:

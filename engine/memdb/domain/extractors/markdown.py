@@ -8,6 +8,7 @@ from memdb.domain import frontmatter, markdown
 from memdb.domain.extractors.blocks import Block, Extracted
 from memdb.domain.extractors.reading import Line, Source
 from memdb.domain.extractors.text import paragraphs, verbatim_block
+from memdb.domain.times_calendar import written_day
 
 # The parser holds about 100 bytes for each byte of text; a larger file is a dump, and is read as plain text.
 MAX_BYTES = 8_000_000
@@ -19,7 +20,7 @@ _NOT_PROSE = frozenset({"name", "title", "created", "modified", "updated", "date
 class Markdown:
     """Markdown with or without frontmatter."""
 
-    name, version = "markdown", 1
+    name, version = "markdown", 2
     suffixes = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
 
     def accepts(self, name: str, head: bytes) -> bool:
@@ -36,8 +37,13 @@ class Markdown:
             title=read.name or (title.strip() if isinstance(title, str) and title.strip() else None) or read.h1,
             blocks=_blocks(read),
             warnings=[f"line {problem.line}: {problem.reason}" for problem in read.problems],
-            created=read.created,
+            created=read.created or _date(read.frontmatter.get("date")),
         )
+
+
+def _date(written: object) -> str | None:
+    """The day of a post or note that has no other."""
+    return written_day(written) if isinstance(written, str) else None
 
 
 def _blocks(read: frontmatter.MemoryText) -> Iterator[Block]:

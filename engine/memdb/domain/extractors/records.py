@@ -29,7 +29,7 @@ _FIRST_OBJECT = re.compile(rb"\s*(\{[^\r\n]*\})[ \t]*\r?\n\s*\{")
 class JsonLines:
     """One JSON object a line, with its own `id`, `title`, `text` and `created`."""
 
-    name, version = "jsonl", 1
+    name, version = "jsonl", 2
     suffixes = _JSONL_SUFFIXES
 
     def accepts(self, name: str, head: bytes) -> bool:
@@ -69,7 +69,7 @@ class JsonLines:
 class Json:
     """A list of records, an object that holds such lists, or one object of settings."""
 
-    name, version = "json", 1
+    name, version = "json", 2
     suffixes = frozenset({".json", ".geojson", ".webmanifest"})
 
     def accepts(self, name: str, head: bytes) -> bool:

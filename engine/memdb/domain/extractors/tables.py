@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,%]*|\d{4}-\d\d-\d\d.*")
 class Tables:
     """Rows of values with a delimiter; quotes, line ends inside cells and a missing header row are understood."""
 
-    name, version = "table", 1
+    name, version = "table", 2
     suffixes = frozenset({".csv", ".tsv", ".tab", ".psv"})
 
     def accepts(self, name: str, head: bytes) -> bool:

@@ -193,7 +193,7 @@ export class Search {
           el("span", { class: "row-title" }, el("span", {}, hit.name || nameOf(hit.id)), hit.type && el("span", { class: "tagged" }, hit.type)),
           hit.description && el("span", { class: "row-text" }, hit.description),
           el("span", { class: "row-note", title: hit.citation?.text ?? null }, hit.citation ? cited(hit.citation) : hit.file ?? ""),
-          el("span", { class: "badges" }, found.map(([arm, one]) => armBadge(arm, one)), pathBadge(hit), markBadges(hit)),
+          el("span", { class: "badges" }, found.map(([arm, one]) => armBadge(arm, one)), pathBadge(hit), reasonBadges(hit), markBadges(hit)),
         ),
         el("span", { class: "score", title: "Score, 0 to 1" }, score(hit.score), el("meter", { min: 0, max: 1, value: hit.score, "aria-hidden": "true" })),
       ),
@@ -219,6 +219,11 @@ function armBadge(arm, found) {
   const share = found.share === null || found.share === undefined ? "" : `, has ${Math.round(found.share * 100)} % of the words`;
   const title = `${arm} arm: rank ${found.rank}, similarity ${found.similarity.toFixed(3)}${share}`;
   return el("span", { class: `badge arm-${arm}`, title }, armSaid([arm, found]));
+}
+
+/** What speaks for a text beside arms and path: a time, a speaker. */
+function reasonBadges(hit) {
+  return (hit.reasons ?? []).map((reason) => el("span", { class: "badge", title: reason }, reason.split(", within")[0]));
 }
 
 function pathBadge(hit) {
