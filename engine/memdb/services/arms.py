@@ -73,7 +73,7 @@ NEAR_WEIGHT = 0.5
 """Of an entity whose name is near to a question in meaning, or nearly spelled there: half as sure as one it names."""
 
 TITLE_WEIGHT = 0.8
-"""What it says for a text in a large store that its whole title, which no other text has or mentions, is in the question."""
+"""What it says for a text in a large store that the question has its whole title, which no other text mentions."""
 
 ENTITY_TELLING = 0.5
 """Of a name that up to four texts mention: one of these may answer, however little else it has of the question."""
@@ -224,11 +224,8 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             values |= _name_values(database, asked_for, terms.known, values)
     statements.append(("recall_fusion", values))
     pool = {row[0]: (row[1], _found(row)) for row in run(database, statements[-1])}
-    largeness = 0.0
-    if values["vector_share"] == VECTOR_SHARE:
-        candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
-        largeness = min(1.0, len(candidates) / POOL_TEXTS)
-        floor += largeness * (values["answer_floor"] - floor)
+    largeness = _largeness(pool, hits) if values["vector_share"] == VECTOR_SHARE else 0.0
+    floor += largeness * (values["answer_floor"] - floor)
     on = {"vector": values["vector_on"], "keyword": "keyword" in arms, "entity": report["entity"].state == "on"}
     for name in [name for name, is_on in on.items() if is_on]:
         report[name] = Arm("on", sum(1 for _, by in pool.values() if name in by))
@@ -238,10 +235,14 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         report["keyword"] = replace(
             report["keyword"], reason=f"too frequent to search for: {', '.join(terms.left_out)}"
         )
-    near, distant = closeness(hits, largeness, values["vector_mean"])
-    return Pool(
-        pool, report, statements, found, within, nearest, floor, largeness, near, distant, then=then, gone=gone
-    )
+    near = closeness(hits, largeness, values["vector_mean"])
+    return Pool(pool, report, statements, found, within, nearest, floor, largeness, *near, then, gone)
+
+
+def _largeness(pool: dict[str, tuple[float, dict[str, Found]]], hits: Sequence[tuple[str, float]]) -> float:
+    """For what share the two arms' scores are measured against the other candidates, as the fusion has it."""
+    candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
+    return min(1.0, len(candidates) / POOL_TEXTS)
 
 
 def closeness(

@@ -34,8 +34,8 @@ CLOSE_CANDIDATES = 200
 def named(database: Database, query: str) -> tuple[dict[int, set[str]], list[tuple[int, float]]]:
     """The ids of the entities that a question names, in their order, each with its names as they stand there.
 
-    Then the ids of the texts that bear a name in it which is no entity's, since no text mentions it, each with the share
-    of its evidence: all for one or two texts, 2 / n for n. Upper and lower case say nothing in a question.
+    Then the ids of the texts that bear a name in it which is no entity's, since no text mentions it, each with the
+    share of its evidence: all for one or two texts, 2 / n for n. Upper and lower case say nothing in a question.
     """
     text = query[: words.QUERY_CAP]
     found: dict[int, set[str]] = {}
