@@ -82,12 +82,12 @@ mentioning as (
     cross join neighbor on neighbor.node_id = named.entity_id and neighbor.kind in ('mentions', 'about')
     where named.degree <= :entity_degree
     union all
-    select value ->> 0, 1, null, value ->> 1, 0.0 from json_each(:titled)
+    select value ->> 0, 0, null, value ->> 1, 0.0 from json_each(:titled)
 ),
 entity as materialized (
     select mentioning.node_id, max(similarity) as similarity, max(title) as title,
            max(iif(not about and (mentioning.node_id, mentioning.place) in (select node_id, place from posting), 0.0, similarity)) as news,
-           row_number() over (order by max(max(similarity, title)) desc, max(about) desc, node.key) as place
+           row_number() over (order by max(similarity) desc, max(about) desc, node.key) as place
     from mentioning
     join node on node.id = mentioning.node_id
     where :allowed is null or mentioning.node_id in (select node_id from allowed)
