@@ -133,17 +133,18 @@ large as materialized (
     select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score from squared
 ),
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
--- only the news of it does, and a title that the question has.
+-- only the news of it does; from :pool_texts candidates on, a title that the question has.
 scored as materialized (
     select found.node_id,
            case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
                 else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)))
                 end as mixed,
            1 - (1 - :entity_weight * iif(:keyword_on, largeness * entity.news + (1 - largeness) * entity.similarity, entity.similarity))
-               * (1 - :title_weight * largeness * entity.title) as evidence,
+               * (1 - :title_weight * (largeness = 1) * entity.title) as evidence,
            vector.place as vector_place, vector.similarity as vector_similarity,
            keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
-           entity.place as entity_place, max(entity.similarity, largeness * entity.title) as entity_similarity
+           iif(entity.similarity > 0 or largeness = 1, entity.place, null) as entity_place,
+           max(entity.similarity, (largeness = 1) * entity.title) as entity_similarity
     from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
     join mean
     left join large on large.node_id = found.node_id
@@ -161,5 +162,5 @@ where (scored.mixed > 0 or evidence > 0)
   and (not :vector_on or not :keyword_on
        or (select max(similarity) from near) >= (select :vector_floor + largeness * (:answer_floor - :vector_floor) from mean)
        or exists (select 1 from matched where share >= :keyword_strong)
-       or exists (select 1 from entity where max(similarity, title) >= :entity_telling))
+       or exists (select 1 from entity where similarity >= :entity_telling or title >= :entity_telling))
 order by score desc, node.key;
