@@ -10,7 +10,7 @@ import pytest
 
 from memdb.services import arms
 from memdb.services import recall as recalling
-from memdb.services.answers import Filters, Hit
+from memdb.services.answers import Filters, Found, Hit
 from memdb.services.arms import Pool
 from memdb.services.recall import Hop
 from memdb.store import Store
@@ -28,7 +28,7 @@ def walked(store: Store, pool: Pool, *, paths: str = "evidence") -> dict[str, Hi
 
 
 def pool_of(largeness: float = 0.0, closeness: tuple[tuple[str, float], ...] = (), **scores: float) -> Pool:
-    found = {f"user/{name}": (score, {}) for name, score in scores.items()}
+    found: dict[str, tuple[float, dict[str, Found]]] = {f"user/{name}": (score, {}) for name, score in scores.items()}
     return Pool(found, largeness=largeness, closeness=list(closeness), distant=0.5 if closeness else 1.0)
 
 
