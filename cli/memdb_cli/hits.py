@@ -140,13 +140,15 @@ def reasons(hit: Hit) -> list[str]:
 
 
 def path(hops: Sequence[Hop]) -> list[Part]:
-    """A walk: `a 0.710  --has_tag 0.8-->  tag:b 0.398`."""
+    """A walk: `a 0.710  --has_tag 0.8-->  tag:b 0.398`, with what the odds of the last were multiplied by."""
     parts: list[Part] = []
     for hop in hops:
         if hop.edge is not None:
             parts.append((f"  --{hop.edge} {round(hop.weight or 0, 2):g}-->  ", "dim"))
         parts.append((screen.cell(hop.node), "cyan"))
         parts.append((f" {hop.score:.3f}", ""))
+        if hop.closeness is not None:
+            parts.append((f" (its own closeness: odds ×{hop.closeness:.2f})", "dim"))
     return parts
 
 

@@ -18,57 +18,71 @@ relay as materialized (
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
 -- less, the more texts mention it: :relayed / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
--- passes on :passes_about, which undoes the decay of that hop in a large store: a thing and the text about it are one.
--- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool. It is cut before the
--- join, so a hub of any size costs no more than these. A last hop to what is no answer, or, where only the best path counts, to
--- what the arms found better, is not made. The best rows expand first and at most :walk_rows do, which bounds
--- a walk of many hops through a dense graph; two hops from ten seeds stay below it.
-walk (node_id, depth, score, came_from, seed_id, passes, passes_about, trail) as (
-    select node_id, 0, start, 0, node_id, 1.0, 1.0, key || char(9) || start from seed
-    union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, :relayed / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
-           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
-               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
-    from walk
-    cross join node as here on here.id = walk.node_id
-    cross join neighbor on neighbor.node_id = walk.node_id
+-- passes on :passes_about, which undoes the decay of that hop in a large store: a thing and the text about it are one. Not
+-- materialized: SQLite puts the tables in its place, and reads no more than the neighbours of the node where a walk stands.
+hop as not materialized (
+    select here.id as from_id, here.kind as from_kind, here.degree, neighbor.other_id as to_id, other.kind as to_kind, other.key as to_key, neighbor.kind,
+           neighbor.weight * case when here.kind <> 'entity' then 1.0 when neighbor.kind = 'about' then :passes_about
+                                  else min(1.0, :relayed / (here.degree + 1)) end as weight
+    from node as here
+    cross join neighbor on neighbor.node_id = here.id
     cross join node as other on other.id = neighbor.other_id
-    where walk.depth < :hops and here.degree <= :hub_degree
-      and (walk.depth + 1 < :hops or other.kind in ('memory', 'chunk'))
-      and neighbor.other_id not in (walk.came_from, walk.seed_id)
-      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay >= :walk_floor
+),
+-- The hub rule: a node with more than :hub_degree neighbours relays only to the best :hub_pool of the pool, the second of the two
+-- steps below. It is cut before the join, so a hub of any size costs no more than these. A last hop to what is no answer, or,
+-- where only the best path counts, to what the arms found better, is not made. The best rows expand first and at most :walk_rows
+-- do, which bounds a walk of many hops through a dense graph; two hops from ten seeds stay below it.
+walk (node_id, depth, score, came_from, seed_id, trail, weighs) as (
+    select node_id, 0, start, 0, node_id, key || char(9) || start, 1.0 from seed
     union all
-    select neighbor.other_id, walk.depth + 1, walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay, walk.node_id, walk.seed_id,
-           iif(other.kind = 'entity', min(1.0, :relayed / (other.degree + 1)), 1.0), iif(other.kind = 'entity', :passes_about, 1.0),
-           walk.trail || char(10) || neighbor.kind || char(9) || (neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes)) || char(9)
-               || (walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay) || char(9) || other.key
+    select to_id, depth + 1, score * weight * :decay, node_id, seed_id,
+           trail || char(10) || hop.kind || char(9) || weight || char(9) || (score * weight * :decay) || char(9) || to_key,
+           iif(from_kind = 'entity', :by_entity, 1.0)
     from walk
-    cross join node as here on here.id = walk.node_id
+    cross join hop on hop.from_id = walk.node_id and hop.degree <= :hub_degree
+    where depth < :hops and (depth + 1 < :hops or to_kind in ('memory', 'chunk'))
+      and to_id not in (came_from, seed_id) and score * weight * :decay >= :walk_floor
+    union all
+    select to_id, depth + 1, walk.score * weight * :decay, walk.node_id, seed_id,
+           trail || char(10) || hop.kind || char(9) || weight || char(9) || (walk.score * weight * :decay) || char(9) || to_key,
+           iif(from_kind = 'entity', :by_entity, 1.0)
+    from walk
+    cross join node as at on at.id = walk.node_id and at.degree > :hub_degree
     cross join relay
-    cross join neighbor on neighbor.node_id = walk.node_id and neighbor.other_id = relay.node_id
-    cross join node as other on other.id = neighbor.other_id
-    where walk.depth < :hops and here.degree > :hub_degree
-      and (:add_evidence or walk.depth + 1 < :hops or walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay > relay.score)
-      and neighbor.other_id not in (walk.came_from, walk.seed_id)
-      and walk.score * neighbor.weight * iif(neighbor.kind = 'about', walk.passes_about, walk.passes) * :decay >= :walk_floor
-    order by 3 desc, 2, 8
+    cross join hop on hop.from_id = walk.node_id and hop.to_id = relay.node_id
+    where depth < :hops and (:add_evidence or depth + 1 < :hops or walk.score * weight * :decay > relay.score)
+      and to_id not in (came_from, seed_id) and walk.score * weight * :decay >= :walk_floor
+    order by 3 desc, 2, 6
     limit :walk_rows
 ),
--- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own
--- score, 1 - (1 - own)(1 - path): two independent reasons are more than one.
-found as materialized (
-    select node_id, depth, score, trail from walk where depth > 0
-    union all
-    select node_id, 0, score, key || char(9) || score from pool
+-- What each path says of the answer that it leads to. It counts for the more, the nearer the text itself lies to the question: its
+-- odds, p / (1 - p), are multiplied by what :closeness, [key, factor], has for it, by :distant where it is not there. As evidence
+-- beside what the arms found it weighs :by_entity where the text shares no more than an entity, whose name may be what they found
+-- it by, and :by_record where it began in another part of the same record: parts of one passage are no two reasons.
+closeness as materialized (
+    select node.id as node_id, value ->> 1 as factor from json_each(:closeness) join node on node.key = value ->> 0
 ),
-reached as materialized (
-    select node_id, trail,
-           iif(:add_evidence and own is not null and path is not null, 1 - (1 - own) * (1 - path), score) as score
+found as materialized (
+    select node_id, depth, trail, factor, weighs, iif(factor = 1, score, score * factor / (1 - score + score * factor)) as score
     from (
-        select node_id, score, trail,
+        select walk.node_id, depth, walk.score, trail, coalesce(closeness.factor, :distant) as factor,
+               iif(exists (select 1 from chunk as part join chunk as first using (document_id, record_id)
+                           where part.id = walk.node_id and first.id = walk.seed_id), :by_record, weighs) as weighs
+        from walk left join closeness on closeness.node_id = walk.node_id
+        where depth > 0
+        union all
+        select node_id, 0, score, key || char(9) || score, 1, 1.0 from pool
+    )
+),
+-- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own
+-- score, 1 - (1 - own)(1 - path), by as much as it weighs as evidence: two independent reasons are more than one.
+reached as materialized (
+    select node_id, trail || iif(factor = 1, '', char(9) || factor || char(9) || score) as trail,
+           iif(:add_evidence and own is not null and path is not null, max(score, 1 - (1 - own) * (1 - path)), score) as score
+    from (
+        select node_id, score, trail, factor,
                max(iif(depth = 0, score, null)) over (partition by node_id) as own,
-               max(iif(depth > 0, score, null)) over (partition by node_id) as path,
+               max(iif(depth > 0, score * weighs, null)) over (partition by node_id) as path,
                row_number() over (partition by node_id order by round(score, 12) desc, depth, trail) as place
         from found
         where exists (select 1 from node where node.id = node_id and kind in ('memory', 'chunk'))

@@ -72,23 +72,29 @@ keyword as materialized (
 ),
 -- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first. Each entity
 -- comes as [id, weight, place]: one that is only near in meaning weighs less; `place` is that of the word that is its whole name in
--- the question. `news` is what the keyword arm does not know yet: a text that holds such a name was found by that word.
+-- the question. `news` is what the keyword arm does not know yet: a text that holds such a name was found by that word. A title in the
+-- question that no other text mentions is no entity: the texts that bear it come as :titled, [id, share].
 named as materialized (
     select value ->> 0 as entity_id, value ->> 1 as weight, value ->> 2 as place, node.degree
     from json_each(:entities) join node on node.id = value ->> 0
 ),
-entity as materialized (
-    select neighbor.other_id as node_id,
-           max(named.weight * min(1.0, 2.0 / named.degree)) as similarity,
-           max(iif(neighbor.kind <> 'about' and (neighbor.other_id, named.place) in (select node_id, place from posting),
-                   0.0, named.weight * min(1.0, 2.0 / named.degree))) as news,
-           row_number() over (order by max(named.weight * min(1.0, 2.0 / named.degree)) desc, max(neighbor.kind = 'about') desc, node.key) as place
+mentioning as (
+    select neighbor.other_id as node_id, neighbor.kind = 'about' as about, named.place, 0.0 as title,
+           named.weight * min(1.0, 2.0 / named.degree) as similarity
     from named
     cross join neighbor on neighbor.node_id = named.entity_id and neighbor.kind in ('mentions', 'about')
-    join node on node.id = neighbor.other_id
     where named.degree <= :entity_degree
-      and (:allowed is null or neighbor.other_id in (select node_id from allowed))
-    group by neighbor.other_id
+    union all
+    select value ->> 0, 0, null, value ->> 1, 0.0 from json_each(:titled)
+),
+entity as materialized (
+    select mentioning.node_id, max(similarity) as similarity, max(title) as title,
+           max(iif(not about and (mentioning.node_id, mentioning.place) in (select node_id, place from posting), 0.0, similarity)) as news,
+           row_number() over (order by max(similarity) desc, max(about) desc, node.key) as place
+    from mentioning
+    join node on node.id = mentioning.node_id
+    where :allowed is null or mentioning.node_id in (select node_id from allowed)
+    group by mentioning.node_id
     order by place
     limit :pool
 ),
@@ -130,16 +136,18 @@ large as materialized (
     select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score from squared
 ),
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
--- only the news of it does.
+-- only the news of it does; from :pool_texts candidates on, a title that the question has.
 scored as materialized (
     select found.node_id,
            case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
                 else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)))
                 end as mixed,
-           iif(:keyword_on, largeness * entity.news + (1 - largeness) * entity.similarity, entity.similarity) as evidence,
+           1 - (1 - :entity_weight * iif(:keyword_on, largeness * entity.news + (1 - largeness) * entity.similarity, entity.similarity))
+               * (1 - :title_weight * (largeness = 1) * entity.title) as evidence,
            vector.place as vector_place, vector.similarity as vector_similarity,
            keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
-           entity.place as entity_place, entity.similarity as entity_similarity
+           iif(entity.similarity > 0 or largeness = 1, entity.place, null) as entity_place,
+           max(entity.similarity, (largeness = 1) * entity.title) as entity_similarity
     from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
     join mean
     left join large on large.node_id = found.node_id
@@ -149,7 +157,7 @@ scored as materialized (
 )
 -- Of many texts some are a little near to any question: in a large store the nearest has to reach :answer_floor, or some text has to
 -- hold half of the question or be one of few that mention what it names; else nothing answers it.
-select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - :entity_weight * coalesce(evidence, 0)), 12) as score,
+select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
        vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
 from scored
 join node on node.id = scored.node_id
@@ -157,5 +165,5 @@ where (scored.mixed > 0 or evidence > 0)
   and (not :vector_on or not :keyword_on
        or (select max(similarity) from near) >= (select :vector_floor + largeness * (:answer_floor - :vector_floor) from mean)
        or exists (select 1 from matched where share >= :keyword_strong)
-       or exists (select 1 from entity where entity.similarity >= :entity_telling))
+       or exists (select 1 from entity where similarity >= :entity_telling or title >= :entity_telling))
 order by score desc, node.key;

@@ -33,16 +33,20 @@ PARTS = (
     Part("entity relays (`mentions`, `about`, `relates`)", ("mentions", "about", "relates")),
     Part("links, tags and clusters", ("links_to", "has_tag", "in_cluster", "supersedes", "replaces")),
     Part("paths as evidence (the best one instead)", paths="best"),
+    Part("a text's own closeness", constants=((arms, "CLOSENESS", 0.0),)),
+    Part("paths by an entity as half the evidence", constants=((recalling, "BY_ENTITY", 1.0),)),
+    Part("paths within a record as none", constants=((recalling, "BY_RECORD", 1.0),)),
     Part("damping by document frequency", constants=((recalling, "RELAYED", 1e9),)),
     Part("what the question names, in fusion", constants=((arms, "ENTITY_WEIGHT", 0.0),)),
+    Part("whole titles in the question", constants=((arms, "TITLE_WEIGHT", 0.0),)),
     Part("words of a borne name asking for its text", constants=((arms, "NAMES_TAKEN", False),)),
 )
 
 
-def absent(store: Store) -> dict[str, str]:
-    """The parts that a store has no edges of, by name, with the reason that stands in the table instead of a figure."""
+def absent(store: Store) -> set[str]:
+    """The names of the parts that a store has no edges of: without them it answers the same."""
     there = {kind for (kind,) in store._context.database.rows("select distinct kind from neighbor")}
-    return {part.name: "no such edges" for part in PARTS if part.kinds and there.isdisjoint(part.kinds)}
+    return {part.name for part in PARTS if part.kinds and there.isdisjoint(part.kinds)}
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from typing import Any
 from memdb.base import files
 from memdb.domain import history
 from memdb.services import evaluation
-from memdb.services.evaluation import Evaluation
+from memdb.services.evaluation import Evaluation, Score
 from memdb.store import Store
 from tests.bench import ablation as ablating
 from tests.bench import quality_tables
@@ -166,6 +167,7 @@ def measure(suite: str, home: Path, say: Callable[[str], object], *, ablation: b
     found = []
     without: dict[str, list[Evaluation]] = defaultdict(list)
     refusals = []
+    absent: list[set[str]] = []
     for part in SUITES[suite](folder_of(suite)):
         root = home / suite if part.name == "all" else home / suite / part.name
         corpus = write(root / CORPUS, part.records)
@@ -183,25 +185,41 @@ def measure(suite: str, home: Path, say: Callable[[str], object], *, ablation: b
             say(f"{suite} {part.name}: {len(part.questions)} questions in {time.perf_counter() - start:.0f} s\n")
             if ablation:
                 asked = evaluation.read_questions(questions)
+                absent.append(ablating.absent(store))
                 for one in ablating.PARTS:
+                    if one.name in absent[-1]:
+                        without[one.name].append(found[-1])
+                        continue
                     with ablating.without(store, one):
                         without[one.name].append(evaluation.evaluate(store._context, asked))
                     say(f"{suite} {part.name}: without {one.name}\n")
                 refusals.append(refused(store, suite, part.questions))
-    return Measured(found, dict(without), refusals)
+    everywhere = set.intersection(*absent) if absent else set()
+    return Measured(found, {name: ones for name, ones in without.items() if name not in everywhere}, refusals)
 
 
 def refused(store: Store, suite: str, own: list[Row]) -> tuple[int, float, int, float]:
-    """How many questions of other suites, and of the store's own, were asked, and what share of each got no answer."""
+    """How many questions of other suites, and of the store's own, were asked, and what share of each got no answer.
+
+    None of those on which the answer floor was set.
+    """
     others = [name for name in SUITES if folder_of(name) != folder_of(suite) and (folder_of(name) / CORPUS).is_file()]
-    foreign = [row for name in others for part in SUITES[name](folder_of(name)) for row in spread(part.questions, 12)]
+    asked_there = [part.questions for name in others for part in SUITES[name](folder_of(name))]
+    foreign = [row for questions in asked_there for row in spread(unseen(questions), 12)]
     shares: list[float] = []
-    for rows in (foreign, spread(own, 60)):
+    own = spread(unseen(own), 60)
+    for rows in (foreign, own):
         asked = [evaluation.question({"question": row["question"], "gold": []}, at) for at, row in enumerate(rows, 1)]
         with ablating.cascade_alone():
             scores = evaluation.evaluate(store._context, asked).configurations["cascade"].scores if asked else {}
         shares.append(scores["unanswered"].value if scores else 0.0)
-    return len(foreign), shares[0], len(spread(own, 60)), shares[1]
+    return len(foreign), shares[0], len(own), shares[1]
+
+
+def unseen(rows: list[Row]) -> list[Row]:
+    """The rows without those on which the answer floor was set: 50 of each suite's own and 25 of others, evenly."""
+    seen = {row["id"] if "id" in row else row["question"] for count in (25, 50) for row in spread(rows, count)}
+    return [row for row in rows if (row["id"] if "id" in row else row["question"]) not in seen]
 
 
 def spread(rows: list[Row], count: int) -> list[Row]:
@@ -239,6 +257,9 @@ def combined(found: list[Evaluation]) -> dict[str, dict[str, Any]]:
         table[name] = {
             figure: sum(count * scores.scores[figure].value for count, scores in parts) / total for figure in FIGURES
         }
+        table[name]["intervals"] = {
+            figure: interval([(count / total, scores.scores[figure]) for count, scores in parts]) for figure in FIGURES
+        }
         categories: dict[str, list[tuple[int, dict[str, float]]]] = defaultdict(list)
         for _, scores in parts:
             for category, one in scores.categories.items():
@@ -254,6 +275,14 @@ def combined(found: list[Evaluation]) -> dict[str, dict[str, Any]]:
             for category, ones in sorted(categories.items())
         }
     return table
+
+
+def interval(parts: list[tuple[float, Score]]) -> tuple[float, float]:
+    """Of the mean over stores with their shares of the questions: theirs, added as of independent ones."""
+    mean = sum(share * score.value for share, score in parts)
+    low = math.hypot(*(share * (score.value - score.low) for share, score in parts))
+    high = math.hypot(*(share * (score.high - score.value) for share, score in parts))
+    return mean - low, mean + high
 
 
 def tabled(suite: str, table: dict[str, dict[str, Any]]) -> str:

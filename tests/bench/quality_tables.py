@@ -56,9 +56,22 @@ def read() -> Figures:
     return json.loads(FIGURES_FILE.read_text(encoding="utf-8")) if FIGURES_FILE.is_file() else {}
 
 
-def kept(table: dict[str, Any]) -> dict[str, float]:
-    """The figures that are told, in percent; empty for a configuration that was off."""
-    return {figure: percent(table[figure]) for figure in KEPT if figure in table}
+def kept(table: dict[str, Any]) -> dict[str, Any]:
+    """The figures that are told, in percent, with their intervals if there are any; empty where it was off."""
+    figures: dict[str, Any] = {figure: percent(table[figure]) for figure in KEPT if figure in table}
+    if "intervals" in table:
+        figures["intervals"] = {figure: [percent(end) for end in table["intervals"][figure]] for figure in KEPT}
+    return figures
+
+
+def cell(table: dict[str, Any], figure: str) -> str:
+    """A figure as it stands in QUALITY.md, with its interval."""
+    if figure not in table:
+        return "off"
+    if "intervals" not in table:
+        return f"{table[figure]:.1f}"
+    low, high = table["intervals"][figure]
+    return f"{table[figure]:.1f} ({low:.1f}–{high:.1f})"
 
 
 def percent(share: float) -> float:
@@ -89,20 +102,21 @@ TOLD = {
 
 def page(figures: Figures) -> str:
     """QUALITY.md: of each suite the arms, the fusion and the cascade, by category, without each part, and refusals."""
-    parts = [f"# Quality\n\nMade by `{COMMAND}`, in percent, on the tuning part of each suite.\n"]
+    said = "in percent with 95 % bootstrap intervals, on the tuning part of each suite."
+    parts = [f"# Quality\n\nMade by `{COMMAND}`, {said}\n"]
     for suite, one in figures.items():
         rows = [*one["configurations"].items()]
         rows += [(f"{name} ({table['questions']})", table) for name, table in one["categories"].items()]
         rows += [(f"cascade without {name}", table) for name, table in one.get("without", {}).items()]
         lines = [f"| | {' | '.join(KEPT)} |", "|---" * (len(KEPT) + 1) + "|"]
         for name, table in rows:
-            told = (f"{table[figure]:.1f}" if figure in table else "off" for figure in KEPT)
-            lines.append(f"| {name} | {' | '.join(told)} |")
+            lines.append(f"| {name} | {' | '.join(cell(table, figure) for figure in KEPT)} |")
         parts.append(f"## {SUITES[suite]}: {one['questions']} questions\n\n" + "\n".join(lines) + "\n")
         if "refusals" in one:
             refused = one["refusals"]
             parts.append(
                 f"Left unanswered: {refused['unanswerable']:.1f} % of questions that no text answers (those of other"
-                f" suites), {refused['answerable']:.1f} % of the suite's own.\n"
+                f" suites), {refused['answerable']:.1f} % of the suite's own; none of them is one on which the answer"
+                " floor was set.\n"
             )
     return "\n".join(parts)

@@ -126,7 +126,11 @@ def explain(store: Store, given: Arguments) -> Outcome:
         lines.append(f"{hit.id}  {hit.score:.3f}  {'; '.join(arms) or 'by the graph alone'}")
         if len(hit.path) > 1:
             first, *rest = hit.path
-            steps = "".join(f" --{hop.edge} {hop.weight:g}--> {hop.node} {hop.score:.3f}" for hop in rest)
+            steps = "".join(
+                f" --{hop.edge} {hop.weight:g}--> {hop.node} {hop.score:.3f}"
+                + (f" (its own closeness: odds ×{hop.closeness:.2f})" if hop.closeness is not None else "")
+                for hop in rest
+            )
             lines.append(f"  {first.node} {first.score:.3f}{steps}")
     for name, arm in answer.arms.items():
         lines.append(f"{name} arm: {arm.state}, {arm.candidates} candidates{f', {arm.reason}' if arm.reason else ''}")

@@ -53,12 +53,17 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of a path: the node, the edge that led to it (None at the seed), its weight, the score there."""
+    """One step of a path: the node, the edge that led to it (None at the seed), its weight, the score there.
+
+    `closeness` is, of a text that the path found, what the odds of the score were multiplied by, because of how near
+    the text itself lies to the question; None where nothing was.
+    """
 
     node: str
     edge: str | None
     weight: float | None
     score: float
+    closeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

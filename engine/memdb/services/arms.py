@@ -72,6 +72,9 @@ ENTITY_WEIGHT = 0.5
 NEAR_WEIGHT = 0.5
 """Of an entity whose name is near to a question in meaning, or nearly spelled there: half as sure as one it names."""
 
+TITLE_WEIGHT = 0.8
+"""What it says for a text in a large store that the question has its whole title, which no other text mentions."""
+
 ENTITY_TELLING = 0.5
 """Of a name that up to four texts mention: one of these may answer, however little else it has of the question."""
 
@@ -86,6 +89,13 @@ SURPRISE = 4.75
 
 SCALE = 1.25
 """Mean absolute deviations in a standard deviation, if values are normally distributed: sqrt(pi / 2)."""
+
+CLOSENESS, CLOSE_ENOUGH = 0.4, 0.5
+"""Logarithm of what a path's odds are multiplied by for each deviation that the text it leads to lies nearer to the
+question than others, up to so many. 0.3 is as good; without a bound, what the vector arm found counts twice."""
+
+FACTOR_DIGITS = 9
+"""Decimals of such a factor: beyond these, processors may differ in the exponential function."""
 
 POOL_TEXTS = 200
 """From so many candidates on, a similarity is measured against the others alone; below, for its share, as it is."""
@@ -132,6 +142,8 @@ class Pool:
     nearest: float = 0.0
     floor: float = 0.0
     largeness: float = 0.0  # for what share the scores are measured against the other candidates
+    closeness: list[tuple[str, float]] = field(default_factory=list)  # by what a path's odds are multiplied, by key
+    distant: float = 1.0  # the same for a text that the vector arm did not find
     then: past.Then | None = None  # of a recall as of a time
     gone: list[past.Row] = field(default_factory=list)  # earlier texts of memories that are not there any more
 
@@ -182,6 +194,8 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "common": 0,
         "entities": "[]",
         "bearers": "[]",
+        "titled": "[]",
+        "title_weight": TITLE_WEIGHT,
         "entity_weight": ENTITY_WEIGHT,
         "entity_degree": ENTITY_DEGREE,
         "surprise": SURPRISE,
@@ -227,11 +241,8 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     # The statement by itself says the same, and takes longer.
     fusion = "recall_fusion", values | _holding(database, terms.known, values)
     pool = {row[0]: (row[1], _found(row)) for row in run(database, fusion)}
-    largeness = 0.0
-    if values["vector_share"] == VECTOR_SHARE:
-        candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
-        largeness = min(1.0, len(candidates) / POOL_TEXTS)
-        floor += largeness * (values["answer_floor"] - floor)
+    largeness = _largeness(pool, hits) if values["vector_share"] == VECTOR_SHARE else 0.0
+    floor += largeness * (values["answer_floor"] - floor)
     on = {"vector": values["vector_on"], "keyword": "keyword" in arms, "entity": report["entity"].state == "on"}
     for name in [name for name, is_on in on.items() if is_on]:
         report[name] = Arm("on", sum(1 for _, by in pool.values() if name in by))
@@ -241,7 +252,36 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         report["keyword"] = replace(
             report["keyword"], reason=f"too frequent to search for: {', '.join(terms.left_out)}"
         )
-    return Pool(pool, report, statements, found, within, nearest, floor, largeness, then, gone)
+    near = closeness(hits, largeness, values["vector_mean"])
+    return Pool(pool, report, statements, found, within, nearest, floor, largeness, *near, then, gone)
+
+
+def _largeness(pool: dict[str, tuple[float, dict[str, Found]]], hits: Sequence[tuple[str, float]]) -> float:
+    """For what share the two arms' scores are measured against the other candidates, as the fusion has it."""
+    candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
+    return min(1.0, len(candidates) / POOL_TEXTS)
+
+
+def closeness(
+    hits: Sequence[tuple[str, float]], largeness: float, unrelated: float
+) -> tuple[list[tuple[str, float]], float]:
+    """By what the odds of a path to each of the vector arm's hits are multiplied, and of one to any other text.
+
+    exp(CLOSENESS * z) with z the deviations of its similarity above the mean of the hits, and of SPREAD_TEXTS of the
+    similarity `unrelated`, as the fusion has it, but no more than CLOSE_ENOUGH: what lies nearer was found by the arm
+    itself. Any other text is no nearer than the last hit; where the hits are all that is embedded, it is not known.
+    """
+    if not hits or not largeness:
+        return [], 1.0
+    count = len(hits) + SPREAD_TEXTS
+    mean = (math.fsum(similarity for _, similarity in hits) + SPREAD_TEXTS * unrelated) / count
+    spread = math.fsum(abs(similarity - mean) for _, similarity in hits) + SPREAD_TEXTS * VECTOR_DEVIATION
+    deviation = SCALE * spread / count
+    factors = []
+    for key, similarity in hits:
+        above = min(CLOSE_ENOUGH, (similarity - mean) / deviation)
+        factors.append((key, round(math.exp(CLOSENESS * largeness * above), FACTOR_DIGITS)))
+    return factors, factors[-1][1] if len(hits) == POOL else 1.0
 
 
 def _vector_values(card: ModelCard, hits: Sequence[tuple[str, float]]) -> dict[str, Any]:
@@ -256,20 +296,21 @@ def _vector_values(card: ModelCard, hits: Sequence[tuple[str, float]]) -> dict[s
     }
 
 
-AskedFor = tuple[list[tuple[int, float, str | None]], dict[str, list[int]]]
+AskedFor = tuple[list[tuple[int, float, str | None]], dict[str, list[int]], list[tuple[int, float]]]
 
 
 def _name_values(
     database: Database, asked_for: AskedFor, known: Sequence[tuple[str, float, float]], values: dict[str, Any]
 ) -> dict[str, Any]:
     """What the fusion has to know of the names in a question: the entities, their bearers, and the words taken."""
-    entities, names = asked_for
+    entities, names, titled = asked_for
     bound = {"entities": json.dumps([entity for entity, _, _ in entities]), "entity_degree": values["entity_degree"]}
     bearers = database.rows(resources.query("recall_bearers"), bound) if names and NAMES_TAKEN else []
     taken = {entity for entity, _ in bearers}
     places = {term[0]: place for place, term in enumerate(known)}
     return {
         "entities": json.dumps([(entity, weight, places.get(word or "")) for entity, weight, word in entities]),
+        "titled": json.dumps(titled),
         "bearers": json.dumps(sorted({node for _, node in bearers})),
         "terms": json.dumps([(*term, int(not taken.isdisjoint(names.get(term[0], ())))) for term in known]),
     }
@@ -281,12 +322,13 @@ def _asked_for(
     """The entities that a question names, else those called something near to it, and the words of their names.
 
     An entity comes with its weight and the word that is its whole name, if one is. Words are as the index has them.
+    The texts whose title the question has, where that is no entity's name, come last, with what it says for each.
     """
-    named = naming.named(database, query)
+    named, titled = naming.named(database, query)
     near = naming.near_values(database, vector, floor) if vector is not None and not named else None
     if near is not None:
         statements.append(("recall_names", near))
-        return [(entity, NEAR_WEIGHT, None) for entity, _ in run(database, statements[-1])], {}
+        return [(entity, NEAR_WEIGHT, None) for entity, _ in run(database, statements[-1])], {}, titled
     entities: list[tuple[int, float, str | None]] = []
     by_word: dict[str, list[int]] = {}
     for entity, names in named.items():
@@ -295,7 +337,7 @@ def _asked_for(
         entities.append((entity, 1.0 if names else NEAR_WEIGHT, min(stems) if len(stems) == 1 else None))
         for stem in stems:
             by_word.setdefault(stem, []).append(entity)
-    return entities, by_word
+    return entities, by_word, titled
 
 
 def _holding(database: Database, known: Sequence[tuple[str, float, float]], values: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,9 @@ from memdb.domain import gazetteer
 from memdb.services import entity_vectors
 from memdb.services.mentions import HEARD
 
+NAMESAKES = 20
+"""A title that more texts bear asks for none of them: less than one in ten."""
+
 CLOSE_LETTERS = 6
 """Shorter words are one letter from too many others."""
 
@@ -28,19 +31,25 @@ CLOSE_CANDIDATES = 200
 """Known names that are compared with each: those that begin with the same two letters and are about as long."""
 
 
-def named(database: Database, query: str) -> dict[int, set[str]]:
+def named(database: Database, query: str) -> tuple[dict[int, set[str]], list[tuple[int, float]]]:
     """The ids of the entities that a question names, in their order, each with its names as they stand there.
 
-    Upper and lower case say nothing in a question.
+    Then the ids of the texts that bear a name in it which is no entity's, since no text mentions it, each with the
+    share of its evidence: all for one or two texts, 2 / n for n. Upper and lower case say nothing in a question.
     """
     text = query[: words.QUERY_CAP]
     found: dict[int, set[str]] = {}
+    titled: dict[int, float] = {}
     for match in gazetteer.find(text, lambda keys: _known(database, keys)):
-        for entity in _entities(database, match.key):
+        entities = _entities(database, match.key)
+        for entity in entities:
             found.setdefault(entity, set()).add(match.name)
+        bearers = [] if entities else _bearers(database, match.key)
+        for node in bearers:
+            titled[node] = max(titled.get(node, 0.0), min(1.0, 2 / len(bearers)))
     if not found:
         found = {entity: set() for key in _nearly(database, text) for entity in _entities(database, key)}
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items())), sorted(titled.items())
 
 
 def near_values(database: Database, vector: bytes, floor: float) -> dict[str, Any] | None:
@@ -76,6 +85,15 @@ def _entities(database: Database, match_key: str) -> list[int]:
         (match_key,),
     )
     return [entity for (entity,) in rows]
+
+
+def _bearers(database: Database, match_key: str) -> list[int]:
+    """The texts that are called so; none where they are too many to be asked for."""
+    rows = database.rows(
+        "select distinct node_id from known_name where match_key = ? and source in ('memory', 'title') limit ?",
+        (match_key, NAMESAKES + 1),
+    )
+    return [node for (node,) in rows] if len(rows) <= NAMESAKES else []
 
 
 def _nearly(database: Database, text: str) -> Iterator[str]:

@@ -42,6 +42,9 @@ DECAY = 0.7
 RELAYED = 3.0
 """An entity passes on this over the number of its neighbours and one: all of it where two texts share it."""
 
+BY_ENTITY, BY_RECORD = 0.5, 0.0
+"""As evidence for what the arms found in a large store, a path by an entity is half a reason, within a record none."""
+
 HUB_DEGREE = 50
 """A node with more neighbours than this relays only to nodes that the arms found too."""
 
@@ -171,6 +174,10 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
         "walk_floor": WALK_FLOOR,
         "add_evidence": int(paths == "evidence"),
         "relayed": RELAYED,
+        "by_entity": 1 - pool.largeness * (1 - BY_ENTITY),
+        "by_record": 1 - pool.largeness * (1 - BY_RECORD),
+        "closeness": json.dumps(pool.closeness if paths == "evidence" else []),
+        "distant": pool.distant if paths == "evidence" else 1.0,
         "passes_about": 1 + pool.largeness * (1 / DECAY - 1) if paths == "evidence" else 1.0,
         # Seeds that the caller gave are as sure as he says.
         "confident": confident if paths == "evidence" else 1e-12,
@@ -230,13 +237,19 @@ def _is_over(day: str | None) -> bool:
 
 
 def _path(trail: str) -> tuple[Hop, ...]:
-    """The hops of a trail: `node, score` of the seed, then a line `edge, weight, score, node` a hop, tabs between."""
+    """The hops of a trail: `node, score` of the seed, then a line `edge, weight, score, node` a hop, tabs between.
+
+    The last may have two more: by what the odds of the score were multiplied, and the score that came of it.
+    """
     first, *rest = trail.split("\n")
     seed, score = first.split("\t")
     hops = [Hop(seed, None, None, round(float(score), DIGITS))]
     for line in rest:
-        edge, weight, at, node = line.split("\t")
-        hops.append(Hop(node, edge, float(weight), round(float(at), DIGITS)))
+        edge, weight, at, node, *weighed = line.split("\t")
+        factor, after = weighed or (None, at)
+        hops.append(
+            Hop(node, edge, float(weight), round(float(after), DIGITS), None if factor is None else float(factor))
+        )
     return tuple(hops)
 
 

@@ -282,6 +282,7 @@ function walkSteps(app, path, answer) {
         el("span", {}, answer.nodes?.[hop.node]?.label ?? app.labelOf(hop.node)),
         el("b", {}, score(hop.score)),
       ),
+      hop.closeness != null && el("span", { class: "walk-edge" }, `its own closeness: odds ×${Number(hop.closeness).toFixed(2)}`),
       at === 0 && el("span", { class: "badges" }, seedArms.map(([arm, found]) => armBadge(arm, found))),
     ),
   );
