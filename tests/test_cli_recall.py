@@ -84,7 +84,7 @@ def test_recall_json_has_the_fixed_shape(root: Path) -> None:
     assert (hit["id"], hit["kind"], hit["type"]) == ("feedback/prefers-tables", "memory", "feedback")
     assert set(hit["arms"]) == {"keyword"}
     assert set(hit["arms"]["keyword"]) >= {"rank", "similarity"}
-    assert set(hit["path"][0]) == {"node", "edge", "weight", "score"}
+    assert set(hit["path"][0]) == {"node", "edge", "weight", "score", "closeness"}
     assert memdb("recall", "tables for comparisons", "--format", "json").json == answer
 
 

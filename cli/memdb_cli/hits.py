@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LEAST_DESCRIPTION = 30
 """Columns that a description must have beside the hit; with fewer, it goes below."""
 
+TELLING = 0.05
+"""A factor of closeness that differs by less from 1 is not shown: in a small store all of them do."""
+
 
 def print_answer(answer: Recall, explain: bool = False, *, quiet: bool = False) -> None:
     """Write the hits, or why there are none; remarks on arms and index go to stderr, unless `quiet`."""
@@ -147,7 +150,7 @@ def path(hops: Sequence[Hop]) -> list[Part]:
             parts.append((f"  --{hop.edge} {round(hop.weight or 0, 2):g}-->  ", "dim"))
         parts.append((screen.cell(hop.node), "cyan"))
         parts.append((f" {hop.score:.3f}", ""))
-        if hop.closeness is not None:
+        if hop.closeness is not None and abs(hop.closeness - 1) >= TELLING:
             parts.append((f" (its own closeness: odds ×{hop.closeness:.2f})", "dim"))
     return parts
 
