@@ -8,7 +8,7 @@ from typing import Any
 from memdb.base import files
 from memdb.base.embedding import Embedder
 from memdb.domain import history
-from memdb.services.digests import Digest
+from memdb.services.index.digests import Digest
 from memdb.store import Store
 from tests.conftest import write_files
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memdb.services.digests import Digest
-from memdb.services.sync import SyncReport
+from memdb.services.files.sync import SyncReport
+from memdb.services.index.digests import Digest
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

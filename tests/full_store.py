@@ -17,7 +17,7 @@ import numpy as np
 
 from memdb.base import files
 from memdb.domain import history
-from memdb.services import snapshots
+from memdb.services.documents import snapshots
 from memdb.store import Store
 from tests.answer_support import answer
 from tests.fake_embedder import FakeEmbedder

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memdb.base.embedding import Embedder
-from memdb.services.digests import Digest
+from memdb.services.index.digests import Digest
 from memdb.store import Store
 from tests.fake_embedder import FakeEmbedder
 

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from memdb.services.importing import Imported
+from memdb.services.transfer.importing import Imported
 from memdb.store import Store
 from tests.conftest import VAULTS
 from tests.fake_embedder import FakeEmbedder

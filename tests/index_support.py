@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memdb.base.llm import Llm
-from memdb.services.digests import Digest
-from memdb.services.extraction_runs import RunReport
+from memdb.services.extraction.extraction_runs import RunReport
+from memdb.services.index.digests import Digest
 from memdb.store import Store
 from tests.llm_server import LlmServer, Request
 

@@ -31,8 +31,12 @@ from memdb.domain.extractors import Block, docx, html, notebook, pdf, records, s
 from memdb.errors import MemdbError
 from memdb.explorer import application, parameters
 from memdb.mcp_server import calls, tools
-from memdb.services import curation, decisions, graph_reading, saving, sessions, snapshots, suspecting
+from memdb.services import decisions, graph_reading
 from memdb.services.context import Context
+from memdb.services.documents import snapshots
+from memdb.services.entities import curation
+from memdb.services.memories import saving
+from memdb.services.recall import sessions, suspecting
 from memdb.serving import hook
 from memdb.store import Store
 

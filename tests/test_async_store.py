@@ -21,8 +21,8 @@ from memdb.async_calls import THREADS, Twin
 from memdb.async_store import AsyncStore
 from memdb.errors import NotFound, UsageError
 from memdb.groups.group import Group
-from memdb.services import reading
-from memdb.services.following import Followed
+from memdb.services.files.following import Followed
+from memdb.services.memories import reading
 from memdb.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_model")
@@ -101,7 +101,7 @@ def test_a_twin_has_the_signature_and_the_words_of_its_method(store: Store) -> N
 TYPED = """
 import memdb
 from memdb.services.decisions import Decision
-from memdb.services.recall import Recall
+from memdb.services.recall.recall import Recall
 
 
 async def right() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services import auto_index
-from memdb.services.auto_index import Due
 from memdb.services.context import Context
+from memdb.services.extraction import auto_index
+from memdb.services.extraction.auto_index import Due
 from memdb.store import Store
 from memdb_cli import background
 from tests.cli_support import memdb
@@ -256,7 +256,8 @@ def test_where_it_is_off_a_command_loads_nothing_for_it() -> None:
         "from memdb.base.place import Place\n"
         "from memdb_cli import background\n"
         "background.start(Place(pathlib.Path('nowhere'), pathlib.Path('nowhere/memory.db')))\n"
-        "print([name for name in ('memdb.services.auto_index', 'memdb.base.llm', 'openai') if name in sys.modules])\n"
+        "seldom = ('memdb.services.extraction.auto_index', 'memdb.base.llm', 'openai')\n"
+        "print([name for name in seldom if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"

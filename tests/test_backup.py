@@ -12,7 +12,7 @@ import pytest
 
 from memdb.base.archives import BadArchive
 from memdb.errors import MemdbError, NotFound, Refused, UsageError
-from memdb.services import backups
+from memdb.services.transfer import backups
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from memdb.base.storage import Database
 from memdb.errors import NotFound, UsageError
-from memdb.services import recall as recalling
 from memdb.services.context import Context
-from memdb.services.recall import Hop, Recall
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.recall import Hop, Recall
 from memdb.store import Store
 from tests.graph_support import Edge, add_edges, add_graph, add_nodes
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from memdb.errors import MemdbError
-from memdb.services.answers import Citation
-from memdb.services.prompting import CLOSING, OPENING
-from memdb.services.recall import Filters
+from memdb.services.recall.answers import Citation
+from memdb.services.recall.prompting import CLOSING, OPENING
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from memdb_cli import opener, screen
 from memdb_cli.hits import cited

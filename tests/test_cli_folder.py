@@ -152,8 +152,8 @@ def test_doctor_is_content_with_a_sound_store(tmp_path: Path) -> None:
 
 
 def test_doctor_ends_with_1_when_a_check_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memdb.services import inspection
-    from memdb.services.inspection import Finding
+    from memdb.services.health import inspection
+    from memdb.services.health.inspection import Finding
 
     root = make(tmp_path)
     torn = [Finding("pages", "error", "torn", "Run `memdb rebuild`.")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memdb.domain import clusters
-from memdb.services import clustering
+from memdb.services.index import clustering
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -13,9 +13,9 @@ import pytest
 from filelock import FileLock
 
 from memdb.base import files
-from memdb.services import mentions
 from memdb.services.context import Context
-from memdb.services.recall import Recall
+from memdb.services.entities import mentions
+from memdb.services.recall.recall import Recall
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -13,8 +13,8 @@ from memdb.base import files
 from memdb.domain import history
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, Refused, UsageError
-from memdb.services.conflicts import Conflict
-from memdb.services.digests import CONTENT
+from memdb.services.conflicts.conflicts import Conflict
+from memdb.services.index.digests import CONTENT
 from tests.answer_support import Answered, answer
 
 PORTS = {

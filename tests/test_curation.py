@@ -13,8 +13,8 @@ from memdb.base import secrets
 from memdb.base.embedding import Embedder
 from memdb.domain.curation import id_of
 from memdb.errors import MemdbError, NotFound, Refused, SecretFound, UsageError
-from memdb.services import naming
 from memdb.services.decisions import Decision
+from memdb.services.entities import naming
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 
@@ -346,7 +346,7 @@ def test_a_deleted_name_keeps_no_shorter_one_from_being_found(world: Answered) -
 
 
 def test_a_deleted_entity_relays_nothing_and_is_not_given_to_the_model(world: Answered) -> None:
-    from memdb.services.extraction_plans import names_here, names_widely
+    from memdb.services.extraction.extraction_plans import names_here, names_widely
 
     database = world.store._context.database
     assert "MQTT" in names_widely(database, 50)

@@ -11,7 +11,7 @@ import pytest
 
 from memdb.base.embedding import Embedder
 from memdb.domain import gazetteer
-from memdb.services import mentions
+from memdb.services.entities import mentions
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memdb.errors import MemdbError
-from memdb.services import mentions
 from memdb.services.decisions import Decision
+from memdb.services.entities import mentions
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

@@ -13,7 +13,7 @@ import pytest
 from memdb.base import database_file
 from memdb.base.storage import page_size_of
 from memdb.datasette_plugin import stores
-from memdb.services import checking
+from memdb.services.health import checking
 from memdb.store import Store
 
 ALONE = """

@@ -16,8 +16,8 @@ import pytest
 
 from memdb.base import resources
 from memdb.errors import UsageError
-from memdb.services import dating, evaluation, recall
-from memdb.services.answers import Filters
+from memdb.services.recall import dating, evaluation, recall
+from memdb.services.recall.answers import Filters
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

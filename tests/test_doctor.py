@@ -163,7 +163,7 @@ def test_what_a_killed_process_left_is_found_and_removed(store: Store) -> None:
 
 @pytest.mark.parametrize("touch", ["nothing", "times", "bytes", "bytes under the same times"])
 def test_bytes_that_changed_while_the_store_was_closed(store: Store, touch: str) -> None:
-    from memdb.services import checking
+    from memdb.services.health import checking
 
     live = store.digest()
     store.close()
@@ -186,7 +186,7 @@ def test_bytes_that_changed_while_the_store_was_closed(store: Store, touch: str)
 
 def test_a_process_that_is_killed_before_the_note_leaves_no_damage(store: Store) -> None:
     """The log is folded in, the note of it is not written yet: the file is another one than was noted before."""
-    from memdb.services import checking
+    from memdb.services.health import checking
 
     store.save("user/more", "More.\n")
     with pytest.MonkeyPatch.context() as patch:

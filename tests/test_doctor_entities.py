@@ -9,7 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memdb.services import entity_checks, entity_vectors
+from memdb.services.entities import entity_checks
+from memdb.services.index import entity_vectors
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 from tests.cli_support import memdb

@@ -10,7 +10,7 @@ import pytest
 
 from memdb.domain import documents as domain
 from memdb.errors import NotFound, UsageError
-from memdb.services import documents
+from memdb.services.documents import documents
 from tests.document_files import docx, pdf, scan, zipped
 from tests.document_support import Shelf, age
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services.recall import Filters, Hit
+from memdb.services.recall.recall import Filters, Hit
 from tests.document_files import docx, pdf
 from tests.document_support import Shelf
 

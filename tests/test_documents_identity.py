@@ -276,8 +276,8 @@ def test_an_edit_leaves_the_rows_of_other_passages_alone(tmp_path: Path) -> None
 
 def test_what_did_not_change_is_not_looked_at_closer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Else what is seconds old is read again.
-    monkeypatch.setattr("memdb.services.sync.RACY_NS", 0)
-    monkeypatch.setattr("memdb.services.documents.RACY_NS", 0)
+    monkeypatch.setattr("memdb.services.files.sync.RACY_NS", 0)
+    monkeypatch.setattr("memdb.services.documents.documents.RACY_NS", 0)
     shelf = Shelf(tmp_path, {"valves.md": guide([1]), "deep/pumps.md": guide([2]), "bad.pdf": b"%PDF-1.7 no more"})
     (tmp_path / "odd.weird").write_text("A file that was added itself.\n", encoding="utf-8")
     shelf.add()
@@ -292,7 +292,7 @@ def test_what_did_not_change_is_not_looked_at_closer(tmp_path: Path, monkeypatch
         patch.setattr("memdb.domain.documents.DocumentFile", refuse)
         patch.setattr("memdb.base.files.Found", refuse)
         shelf.store.sync()
-        patch.setattr("memdb.services.document_scan.Known", refuse)
+        patch.setattr("memdb.services.documents.document_scan.Known", refuse)
         shelf.store.sync()
         shelf.put({"valves.md": guide([3])})
         with pytest.raises(AssertionError, match="valves"):

@@ -13,9 +13,9 @@ import pytest
 from memdb.base.files import LOCK_SECONDS
 from memdb.base.storage import Database
 from memdb.domain import documents as domain
-from memdb.services import document_additions, documents
 from memdb.services.context import Context
-from memdb.services.documents import DocumentReport
+from memdb.services.documents import document_additions, documents
+from memdb.services.documents.documents import DocumentReport
 from tests.document_support import Shelf
 
 LINES_64K = 64_000

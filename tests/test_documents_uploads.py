@@ -9,7 +9,7 @@ import pytest
 
 from memdb.domain.extractors import CannotExtract
 from memdb.errors import SecretFound, UsageError
-from memdb.services import snapshots
+from memdb.services.documents import snapshots
 from tests.document_files import docx, pdf
 from tests.document_support import Shelf
 

@@ -14,7 +14,7 @@ from memdb.base.fetching import CannotFetch
 from memdb.domain import documents as domain
 from memdb.domain.extractors import CannotExtract
 from memdb.errors import NotFound, NotWritable, SecretFound, UsageError
-from memdb.services import snapshots
+from memdb.services.documents import snapshots
 from memdb.store import Store
 from tests.document_files import docx, pdf, scan
 from tests.document_support import Shelf
@@ -372,7 +372,7 @@ def test_a_damaged_snapshot_without_a_database_is_said(shelf: Shelf, site: Site)
 
 
 def test_a_sync_without_news_writes_nothing(shelf: Shelf, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memdb.services import documents
+    from memdb.services.documents import documents
 
     shelf.store.add([site.put("/handbook", page()), site.put("/other", page(Care="None."))])
     file = shelf.store.place.snapshots / kept(shelf)[0]

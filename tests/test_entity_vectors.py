@@ -10,7 +10,8 @@ import pytest
 
 from memdb.base.embedding import Embedder
 from memdb.base.models import BUNDLED, locate
-from memdb.services import arms, entity_vectors, vectors
+from memdb.services.index import entity_vectors, vectors
+from memdb.services.recall import arms
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memdb.errors import NotFound, UsageError
-from memdb.services.answers import Filters
-from memdb.services.evaluation import Question, Score, metrics, question, read_questions
+from memdb.services.recall.answers import Filters
+from memdb.services.recall.evaluation import Question, Score, metrics, question, read_questions
 from memdb.store import Store
 from tests.fake_embedder import FakeEmbedder
 

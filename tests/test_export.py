@@ -169,7 +169,7 @@ def test_a_whole_store_goes_into_an_empty_one_only(store: Store, tmp_path: Path)
 def test_an_import_of_a_whole_store_that_was_killed_goes_on(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memdb.services import packing
+    from memdb.services.transfer import packing
 
     store.export(tmp_path / "all.zip")
     live = store.digest()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services.extraction_plans import MOST_TRIES
+from memdb.services.extraction.extraction_plans import MOST_TRIES
 from memdb.store import Store
 from tests.answer_support import Answered
 from tests.cli_support import memdb

@@ -12,7 +12,8 @@ import pytest
 
 from memdb.base.journal import Journal
 from memdb.errors import NotFound, NotWritable, Refused
-from memdb.services import forgetting, indexing, scrubbing, vectors
+from memdb.services.forgetting import forgetting, scrubbing
+from memdb.services.index import indexing, vectors
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

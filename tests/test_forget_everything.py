@@ -11,7 +11,7 @@ import pytest
 
 from memdb.base.journal import Journal
 from memdb.errors import NotFound
-from memdb.services import scrubbing
+from memdb.services.forgetting import scrubbing
 from memdb.store import Store
 from tests.cli_support import memdb
 from tests.fake_embedder import FakeEmbedder

@@ -13,7 +13,7 @@ import pytest
 
 from memdb.explorer import freshness, reads
 from memdb.explorer.freshness import Freshness
-from memdb.services import sync
+from memdb.services.files import sync
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 from tests.test_http_api import TOKEN, Server
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_followed_are_told_with_the_reason(
 
 
 def test_the_walk_now_and_then_finds_what_no_notice_told(world: Answered, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memdb.services.following import Follower
+    from memdb.services.files.following import Follower
 
     monkeypatch.setattr(Follower, "concerns", lambda *_: False)  # every notice is lost
     following = Freshness(world.store, walk=0.5)

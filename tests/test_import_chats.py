@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memdb.domain.importers.chatgpt import is_conversation
 from memdb.domain.importers.threads import Message, main_line_and_branches
-from memdb.services import importing
+from memdb.services.transfer import importing
 from memdb.store import Store
 from tests.import_support import SOURCES, files_of, json_source, lines, opened, source, tree, zipped
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memdb.errors import NotFound, UsageError
-from memdb.services import importing
+from memdb.services.transfer import importing
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.import_support import files_of, kept_lines, opened, outcome, source, tree, zipped

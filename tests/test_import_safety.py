@@ -167,7 +167,7 @@ def test_bytes_that_are_no_text_are_listed(store: Store, tmp_path: Path) -> None
 def test_what_others_write_meanwhile_is_not_written_over(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memdb.services import importing
+    from memdb.services.transfer import importing
 
     write_files(tmp_path / "notes", {"a.md": "The source's text.\n"})
     carry_out = importing._carry_out

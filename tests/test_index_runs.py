@@ -11,7 +11,7 @@ import pytest
 from memdb.base.llm import Llm
 from memdb.domain import history
 from memdb.errors import LlmOff, NotFound
-from memdb.services import runs
+from memdb.services.extraction import runs
 from memdb.store import Store
 from tests.index_support import INES, NAMES, SAILS, Indexed, finds, notes, rebuilt, rows
 from tests.llm_server import NOTHING, LlmServer, Request, answering, gives, says

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memdb.errors import SecretFound
-from memdb.services import extraction_runs
+from memdb.services.extraction import extraction_runs
 from memdb.store import Store
 from tests.index_support import INES, SAILS, Indexed, finds, notes, rebuilt, rows, text_of
 from tests.llm_server import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memdb.domain.injection import HIDDEN, IMITATES, MARKS, MEANINGS, ORDERS, marks, suspicions
 from memdb.explorer import reads
 from memdb.mcp_server import tools
-from memdb.services import suspecting
+from memdb.services.recall import suspecting
 from memdb.store import Store
 from tests.cli_support import memdb
 from tests.labelled_injections import MARKED, ORDINARY

@@ -17,8 +17,8 @@ from memdb.base import files, journal
 from memdb.base.journal import Journal
 from memdb.domain import history, remains
 from memdb.errors import NotFound, NotWritable
-from memdb.services import indexing
 from memdb.services.context import Context
+from memdb.services.index import indexing
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.histories import anew, differing, secret

@@ -12,7 +12,7 @@ import pytest
 
 from memdb.base.llm import Llm
 from memdb.domain import judging
-from memdb.services import restating
+from memdb.services.memories import restating
 from memdb.store import Store
 from tests.cli_support import memdb
 from tests.conftest import write_files

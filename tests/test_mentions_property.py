@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memdb.base.embedding import Embedder
-from memdb.services import mentions
+from memdb.services.entities import mentions
 from memdb.store import Store
 
 NAMES = ("harbour-lamp", "Ottilie Krahn", "krahn-archive", "harbour-lamp-keeper", "Grafana", "QB")

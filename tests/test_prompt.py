@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services import sessions
-from memdb.services.prompting import CLOSING
+from memdb.services.recall import sessions
+from memdb.services.recall.prompting import CLOSING
 from memdb.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_model")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memdb.domain.extraction import messages
 from memdb.errors import MemdbError, NotFound, Refused, UsageError
-from memdb.services.extraction_plans import vocabulary
+from memdb.services.extraction.extraction_plans import vocabulary
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

@@ -18,7 +18,7 @@ import pytest
 import memdb
 from memdb.base.storage import Database, page_size_of
 from memdb.errors import MemdbError, ModelUnavailable, NewerStore, NotWritable, StoreUnreadable
-from memdb.services import rebuilding
+from memdb.services.health import rebuilding
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder, Vector

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memdb.errors import UsageError
-from memdb.services import past
-from memdb.services.recall import Filters
+from memdb.services.recall import past
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.cli_support import memdb
 from tests.conftest import write_files

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memdb.base.embedding import Embedder
-from memdb.services.recall import Filters
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

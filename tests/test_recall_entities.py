@@ -82,7 +82,7 @@ def test_a_name_that_comes_and_goes(store: Store) -> None:
 
 
 def test_filters_hold_inside_the_arm(store: Store) -> None:
-    from memdb.services.recall import Filters
+    from memdb.services.recall.recall import Filters
 
     hits = store.recall("the staging database", filters=Filters(types=("project",)), arms=("entity",), hops=0).hits
     assert [hit.id for hit in hits] == ["project/deploys"]

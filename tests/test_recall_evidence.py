@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services import arms
-from memdb.services import recall as recalling
-from memdb.services.answers import Filters, Found, Hit
-from memdb.services.arms import Pool
-from memdb.services.recall import Hop
+from memdb.services.recall import arms
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.answers import Filters, Found, Hit
+from memdb.services.recall.arms import Pool
+from memdb.services.recall.recall import Hop
 from memdb.store import Store
 from tests.fake_embedder import FakeEmbedder
 from tests.graph_support import add_graph

@@ -9,8 +9,9 @@ import pytest
 
 from memdb.base.files import Found
 from memdb.errors import UsageError
-from memdb.services import indexing, sync, vectors
-from memdb.services.recall import Filters
+from memdb.services.files import sync
+from memdb.services.index import indexing, vectors
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
@@ -113,8 +114,8 @@ def test_a_senseless_limit_is_refused(store: Store, limit: int, hops: int) -> No
 
 
 def test_a_thousand_equal_texts_do_not_hide_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memdb.services.arms.EXACT_PASSAGES", 10)
-    monkeypatch.setattr("memdb.services.arms.BIT_CANDIDATES", 8)
+    monkeypatch.setattr("memdb.services.recall.arms.EXACT_PASSAGES", 10)
+    monkeypatch.setattr("memdb.services.recall.arms.BIT_CANDIDATES", 8)
     with Store.init(tmp_path / "equal", embedder=FakeEmbedder()) as store:
         write_files(store.place.root, {f"episode/{at:02}/thanks.md": "Thanks!\n" for at in range(20)})
         store.sync()

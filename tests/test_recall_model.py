@@ -8,7 +8,7 @@ import pytest
 
 from memdb.base.embedding import Embedder
 from memdb.errors import ModelUnavailable
-from memdb.services import vectors
+from memdb.services.index import vectors
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memdb.services import arms
-from memdb.services.answers import Filters
+from memdb.services.recall import arms
+from memdb.services.recall.answers import Filters
 from memdb.store import Store
 
 MakeStore = Callable[..., Store]

@@ -9,9 +9,10 @@ import apsw
 import numpy as np
 import pytest
 
-from memdb.services import arms, signatures, vectors
-from memdb.services.arms import Pool
-from memdb.services.recall import Filters
+from memdb.services.index import signatures, vectors
+from memdb.services.recall import arms
+from memdb.services.recall.arms import Pool
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.bench.synthetic import DIMS, SyntheticEmbedder, write_documents
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memdb.services import recall as recalling
-from memdb.services.recall import Filters, Hop, Recall
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.recall import Filters, Hop, Recall
 from memdb.store import Store
 from tests.graph_support import Edge, add_graph
 from tests.test_cascade import empty, in_a_graph  # noqa: F401

@@ -8,7 +8,7 @@ import pytest
 
 from memdb.domain.names import places_in
 from memdb.domain.relation_patterns import CONFIDENCE, relations_in
-from memdb.services.entities import RELATION_CONFIDENCE
+from memdb.services.entities.entities import RELATION_CONFIDENCE
 from tests.answer_support import Answered, answer
 
 STATED = [

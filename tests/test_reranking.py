@@ -11,7 +11,7 @@ import memdb
 from memdb.base import reranking as base
 from memdb.base.reranking import Reranker
 from memdb.errors import ModelUnavailable
-from memdb.services import reranking
+from memdb.services.recall import reranking
 from memdb.store import Store
 
 MakeStore = Callable[..., Store]

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from memdb.base.files import Found
 from memdb.domain.restating import compare, is_typo, signs
-from memdb.services import indexing, restating, sync
+from memdb.services.files import sync
+from memdb.services.index import indexing
+from memdb.services.memories import restating
 from memdb.store import Store
 from tests.cli_support import make, memdb
 from tests.conftest import write_files

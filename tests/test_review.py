@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memdb.errors import Changed, MemdbError, NotFound, UsageError
-from memdb.services.review import KINDS
-from memdb.services.review_items import Choice, Line, ReviewItem, choice_names, item_id, numbered, parts_of
+from memdb.services.review.review import KINDS
+from memdb.services.review.review_items import Choice, Line, ReviewItem, choice_names, item_id, numbered, parts_of
 from memdb.store import Store
 from tests.answer_support import Answered
 from tests.test_proposals import GATE, LINE, RULE, SAID, TEXTS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memdb.errors import NotFound, Refused, UsageError
-from memdb.services.review_items import ReviewItem
+from memdb.services.review.review_items import ReviewItem
 from tests.answer_support import Answered, answer
 
 TEXTS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memdb.errors import NotFound
-from memdb.services.review_items import ReviewItem
+from memdb.services.review.review_items import ReviewItem
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

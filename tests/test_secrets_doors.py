@@ -12,7 +12,7 @@ import pytest
 from memdb.base.llm import Llm
 from memdb.errors import LlmError, MemdbError, NotFound, SecretFound
 from memdb.mcp_server import tools
-from memdb.services import snapshots
+from memdb.services.documents import snapshots
 from memdb.store import Store
 from tests.answer_support import answer
 from tests.cli_support import memdb

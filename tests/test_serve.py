@@ -20,7 +20,7 @@ import pytest
 from memdb.base import files, settings, warm
 from memdb.base.place import Place
 from memdb.errors import Busy
-from memdb.services import wire
+from memdb.services.recall import wire
 from memdb.serving.server import Server
 from memdb.store import Store
 from tests.cli_support import make, memdb, process, write

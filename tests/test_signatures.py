@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memdb.services import arms, vectors
+from memdb.services.index import vectors
+from memdb.services.recall import arms
 from memdb.store import Store
 from tests.bench.synthetic import TOPICS, SyntheticEmbedder
 from tests.conftest import write_files

@@ -13,8 +13,8 @@ import pytest
 import sqlite_vec
 
 from memdb.base import resources
-from memdb.services import recall as recalling
-from memdb.services.recall import Filters
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.conftest import copy_vault
 from tests.fake_embedder import FakeEmbedder

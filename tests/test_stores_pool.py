@@ -15,7 +15,7 @@ from memdb.base import named, settings
 from memdb.base.place import Place
 from memdb.errors import Busy, NotFound
 from memdb.pool import MOST, StorePool
-from memdb.services import sessions
+from memdb.services.recall import sessions
 from memdb.store import Store
 from tests.cli_support import make, write
 

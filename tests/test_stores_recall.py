@@ -18,8 +18,8 @@ import memdb as package
 from memdb.base import named
 from memdb.base.place import Place
 from memdb.errors import NotFound, UsageError
-from memdb.services.answers import Arm, Filters, Hit, Recall
-from memdb.services.merging import UNLIKE, combined, merge
+from memdb.services.recall.answers import Arm, Filters, Hit, Recall
+from memdb.services.recall.merging import UNLIKE, combined, merge
 from memdb.serving.server import Server
 from memdb.store import Store
 from memdb.stores import Stores, open_all

@@ -9,9 +9,9 @@ import pytest
 
 from memdb.base.text import sha256_text
 from memdb.errors import UsageError
-from memdb.services import suggestions
-from memdb.services.suggestions import Suggestion
-from memdb.services.vectors import signature
+from memdb.services.entities import suggestions
+from memdb.services.entities.suggestions import Suggestion
+from memdb.services.index.vectors import signature
 from memdb.store import Store
 from tests.answer_support import Answered, Said, answer
 from tests.conftest import write_files

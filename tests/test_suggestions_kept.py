@@ -18,7 +18,7 @@ from memdb.base.storage import Database
 from memdb.domain import near_keys
 from memdb.domain.near_keys import Meeting
 from memdb.errors import MemdbError
-from memdb.services import suggestions_kept
+from memdb.services.entities import suggestions_kept
 from tests.answer_support import Answered, answer
 
 NAMES = (

@@ -15,7 +15,7 @@ import pytest
 from memdb.base import files
 from memdb.base.settings import place
 from memdb.errors import ModelUnavailable, Refused, StoreUnreadable
-from memdb.services import sync as syncing
+from memdb.services.files import sync as syncing
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memdb.services import vectors
+from memdb.services.index import vectors
 from memdb.store import Store
 from tests.fake_embedder import FakeEmbedder
 

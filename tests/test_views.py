@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from memdb.services.entities import RELATION_CONFIDENCE
-from memdb.services.recall import HUB_DEGREE
+from memdb.services.entities.entities import RELATION_CONFIDENCE
+from memdb.services.recall.recall import HUB_DEGREE
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 from tests.conftest import write_files

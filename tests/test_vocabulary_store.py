@@ -11,8 +11,8 @@ import pytest
 from memdb.base.embedding import Embedder
 from memdb.domain.extraction import messages
 from memdb.errors import MemdbError, NotFound, Refused, SecretFound, UsageError
-from memdb.services import vocabulary as deciding
-from memdb.services.extraction_plans import vocabulary
+from memdb.services.entities import vocabulary as deciding
+from memdb.services.extraction.extraction_plans import vocabulary
 from memdb.store import Store
 from tests.answer_support import Answered, answer
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from memdb.base import settings
-from memdb.services.following import Followed, Follower
+from memdb.services.files.following import Followed, Follower
 from memdb.store import Store
 from tests.cli_support import make, write
 from tests.conftest import write_files

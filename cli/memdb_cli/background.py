@@ -16,7 +16,7 @@ def start(place: Place) -> None:
 
     if settings.switched_off(settings.setting(place, "auto_index", "off")):
         return
-    from memdb.services import auto_index
+    from memdb.services.extraction import auto_index
 
     if auto_index.is_due(place):
         spawn(words(place))

@@ -20,8 +20,8 @@ from memdb_cli.session import file_bytes, read_text
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.reading import Shown
-    from memdb.services.saving import Saved
+    from memdb.services.memories.reading import Shown
+    from memdb.services.memories.saving import Saved
 
 FALLBACKS = ("notepad",) if os.name == "nt" else ("sensible-editor", "nano", "vi")
 """Editors to try where neither VISUAL nor EDITOR names one."""

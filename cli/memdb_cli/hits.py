@@ -14,8 +14,8 @@ LEAST_PATH = 12
 """Columns below which a path that is cut in the middle says nothing."""
 
 if TYPE_CHECKING:
-    from memdb.services.answers import Citation
-    from memdb.services.recall import Hit, Hop, Recall
+    from memdb.services.recall.answers import Citation
+    from memdb.services.recall.recall import Hit, Hop, Recall
 
 LEAST_DESCRIPTION = 30
 """Columns that a description must have beside the hit; with fewer, it goes below."""

@@ -13,7 +13,7 @@ from memdb_cli.hits import cited
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.reading import ChunkListed
+    from memdb.services.memories.reading import ChunkListed
 
 PREFIX = "document:"
 """What the ids of documents and chunks begin with; no memory's does."""

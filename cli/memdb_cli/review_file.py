@@ -11,7 +11,7 @@ from memdb_cli import review_screen, screen
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.review_items import Answered, Choice, ReviewItem
+    from memdb.services.review.review_items import Answered, Choice, ReviewItem
 
 SKIP = "skip"
 

@@ -11,7 +11,7 @@ from memdb_cli import screen
 from memdb_cli.screen import Part
 
 if TYPE_CHECKING:
-    from memdb.services.review_items import Answered, Choice, Line, ReviewItem
+    from memdb.services.review.review_items import Answered, Choice, Line, ReviewItem
 
 WIDEST = 100
 """Columns that a line of text takes at most: longer ones are hard to read."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memdb import Store
-    from memdb.services.review_items import Answered, Choice, ReviewItem
+    from memdb.services.review.review_items import Answered, Choice, ReviewItem
 
 
 PROMPT = "> "

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memdb.services.answers import Citation
-    from memdb.services.documents import DocumentReport
-    from memdb.services.reading import ChunkListed
-    from memdb.services.recall import Recall
-    from memdb.services.sync import SyncReport
+    from memdb.services.documents.documents import DocumentReport
+    from memdb.services.files.sync import SyncReport
+    from memdb.services.memories.reading import ChunkListed
+    from memdb.services.recall.answers import Citation
+    from memdb.services.recall.recall import Recall
 
 ARMS = ("vector", "keyword", "entity")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memdb.base.place import Place
-    from memdb.services.answers import Filters, ManyRecall, Recall
+    from memdb.services.recall.answers import Filters, ManyRecall, Recall
 
 SECONDS = 15.0
 """That a warm process may take for an answer: it may still be loading the model."""
@@ -56,7 +56,7 @@ def _ask(
     if not place.served.exists():
         return None
     from memdb.base import warm
-    from memdb.services import wire
+    from memdb.services.recall import wire
 
     request = {"do": "recall", "query": query, "filters": asdict(filters), "options": options, "budget": budget}
     try:

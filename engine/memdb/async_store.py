@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         AsyncRuns,
         AsyncSchema,
     )
-    from memdb.services.backups import Restored
-    from memdb.services.following import Tell
+    from memdb.services.files.following import Tell
+    from memdb.services.transfer.backups import Restored
 
 
 def open_async(

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memdb.groups.nouns import Nouns
-from memdb.services import sync
 from memdb.services.context import Progress, silent
+from memdb.services.files import sync
 
 if TYPE_CHECKING:
-    from memdb.services.backups import Backup, Restored
-    from memdb.services.exporting import Exported
-    from memdb.services.importing import Imported
+    from memdb.services.transfer.backups import Backup, Restored
+    from memdb.services.transfer.exporting import Exported
+    from memdb.services.transfer.importing import Imported
 
 
 class Moving(Nouns):
@@ -35,7 +35,7 @@ class Moving(Nouns):
         again, only what the source changed is written, and nothing that was edited here. Raises UsageError, NotFound,
         CannotImport, BadArchive and other Refused, StoreUnreadable, NotWritable.
         """
-        from memdb.services import importing  # noqa: PLC0415
+        from memdb.services.transfer import importing  # noqa: PLC0415
 
         return self._run(
             lambda context: importing.import_from(
@@ -51,7 +51,7 @@ class Moving(Nouns):
         A zip imported into an empty store gives the same digest. Raises Refused for what is there already, without
         `yes`; UsageError, NotWritable.
         """
-        from memdb.services import exporting  # noqa: PLC0415
+        from memdb.services.transfer import exporting  # noqa: PLC0415
 
         self._run(lambda context: sync.sync(context, embed=False, progress=progress))
         return self._run(lambda context: exporting.export(context, Path(target), form=form, yes=yes, progress=progress))
@@ -61,7 +61,7 @@ class Moving(Nouns):
 
         Raises Refused for a file that is there already, without `yes`; NotWritable, Busy.
         """
-        from memdb.services import backups  # noqa: PLC0415
+        from memdb.services.transfer import backups  # noqa: PLC0415
 
         self._run(lambda context: sync.sync(context, embed=False, progress=progress))
         where = None if target is None else Path(target)
@@ -73,6 +73,6 @@ class Moving(Nouns):
 
         Close a store that is open there first. Raises BadArchive, BadBackup, CannotImport, NotFound, NotWritable.
         """
-        from memdb.services import backups  # noqa: PLC0415
+        from memdb.services.transfer import backups  # noqa: PLC0415
 
         return backups.restore(Path(file), Path(root), progress=progress)

@@ -17,13 +17,14 @@ from memdb.base.embedding import Embedder
 from memdb.base.place import Place
 from memdb.base.storage import UNREADABLE_VALUES, Damaged, explain
 from memdb.errors import Busy, MemdbError, ModelUnavailable, NotWritable, Refused, StoreUnreadable
-from memdb.services import checking, sync
 from memdb.services.context import Context
+from memdb.services.files import sync
+from memdb.services.health import checking
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from memdb.services.auto_index import Worker
+    from memdb.services.extraction.auto_index import Worker
 
 Result = TypeVar("Result")
 
@@ -132,7 +133,7 @@ class Opened:
                 return self._guarded(call)
 
     def _heal(self, damaged: Damaged) -> None:
-        from memdb.services import rebuilding  # noqa: PLC0415
+        from memdb.services.health import rebuilding  # noqa: PLC0415
 
         if not self.place.database.is_relative_to(self.place.home) and not self._is_ours():
             raise StoreUnreadable(
@@ -165,13 +166,13 @@ class Opened:
         if changes != self._changes:
             self._changes = changes
             if not settings.switched_off(settings.setting(self.place, "auto_index", "off")):
-                from memdb.services import auto_index  # noqa: PLC0415
+                from memdb.services.extraction import auto_index  # noqa: PLC0415
 
                 auto_index.want(self.place)
                 self._wake()
 
     def _wake(self) -> None:
-        from memdb.services import auto_index  # noqa: PLC0415
+        from memdb.services.extraction import auto_index  # noqa: PLC0415
 
         if self._worker is None:
             self._worker = auto_index.Worker(self.place, self._own_context)

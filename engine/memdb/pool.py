@@ -16,7 +16,7 @@ from memdb.errors import Busy, MemdbError, NotFound
 from memdb.store import Store
 
 if TYPE_CHECKING:
-    from memdb.services.following import Followed
+    from memdb.services.files.following import Followed
 
 MOST = 16
 """Stores that are open at once: each has a few files open and up to 64 MB of pages, and a watcher where files are

@@ -11,30 +11,32 @@ from memdb.base.embedding import Embedder
 from memdb.errors import MemdbError
 from memdb.moving import Moving
 from memdb.opened import RECALL_WAIT
-from memdb.services import reading, sync, vectors
-from memdb.services import recall as recalling
 from memdb.services.context import Context, Progress, silent
-from memdb.services.recall import Filters, Hit, Recall
+from memdb.services.files import sync
+from memdb.services.index import vectors
+from memdb.services.memories import reading
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.recall import Filters, Hit, Recall
 
 if TYPE_CHECKING:
     from threading import Event
 
     from memdb.base.llm import Llm
     from memdb.services.decisions import Decision
-    from memdb.services.digests import Digest
-    from memdb.services.document_additions import Added
-    from memdb.services.evaluation import Evaluation
-    from memdb.services.extraction_plans import Plan
-    from memdb.services.extraction_runs import RunReport
-    from memdb.services.following import Tell
-    from memdb.services.forgetting import Forgotten
-    from memdb.services.inspection import Finding
-    from memdb.services.reading import Listed, PastText, Shown, Written
-    from memdb.services.rebuilding import Rebuilt
-    from memdb.services.relating import Related
-    from memdb.services.saving import Saved
-    from memdb.services.secret_scan import Exposed
-    from memdb.services.sync import SyncReport
+    from memdb.services.documents.document_additions import Added
+    from memdb.services.extraction.extraction_plans import Plan
+    from memdb.services.extraction.extraction_runs import RunReport
+    from memdb.services.files.following import Tell
+    from memdb.services.files.sync import SyncReport
+    from memdb.services.forgetting.forgetting import Forgotten
+    from memdb.services.health.inspection import Finding
+    from memdb.services.health.rebuilding import Rebuilt
+    from memdb.services.health.secret_scan import Exposed
+    from memdb.services.index.digests import Digest
+    from memdb.services.memories.reading import Listed, PastText, Shown, Written
+    from memdb.services.memories.relating import Related
+    from memdb.services.memories.saving import Saved
+    from memdb.services.recall.evaluation import Evaluation
 
 
 def open(root: Path | str | None = None, *, db: Path | str | None = None, embedder: Embedder | None = None) -> Store:
@@ -106,13 +108,13 @@ class Store(Moving):
 
         With a `session`, what that session was given before is left out, unless it changed, and what is given is noted.
         """
-        from memdb.services import prompting
+        from memdb.services.recall import prompting
 
         return self._run(lambda context: prompting.block(context, answer, budget, session))
 
     def end_session(self, session: str) -> None:
         """Forget what a session was given: its context is empty again."""
-        from memdb.services import sessions
+        from memdb.services.recall import sessions
 
         sessions.end(self.place, session)
 
@@ -131,7 +133,7 @@ class Store(Moving):
         Each has `question` and `gold` (ids that should come), and may have `id`, `category` and `filter`. Raises
         NotFound, UsageError with the line that does not fit.
         """
-        from memdb.services import evaluation
+        from memdb.services.recall import evaluation
 
         asked = evaluation.questions(questions)
         notes = self._freshen()
@@ -169,25 +171,25 @@ class Store(Moving):
 
     def stats(self) -> dict[str, Any]:
         """Counts of everything, the model and the file."""
-        from memdb.services import inspection
+        from memdb.services.health import inspection
 
         return self._run(inspection.stats)
 
     def doctor(self, *, deep: bool = False, progress: Progress = silent) -> Sequence[Finding]:
         """Every check, with what to do where one fails; `deep` also builds the database anew, aside, to compare."""
-        from memdb.services import inspection
+        from memdb.services.health import inspection
 
         return self._run(lambda context: inspection.doctor(context, deep=deep, progress=progress))
 
     def secrets(self, *, progress: Progress = silent) -> Sequence[Exposed]:
         """The credentials that lie in files of the store and in documents, each by place and kind, not shown."""
-        from memdb.services import secret_scan
+        from memdb.services.health import secret_scan
 
         return self._fresh(lambda context: secret_scan.scan(context, progress=progress))
 
     def repair(self, *, deep: bool = False, progress: Progress = silent) -> Sequence[str]:
         """Repair what `doctor` finds, where it can be; returns what was done. Raises as `sync` and `rebuild` do."""
-        from memdb.services import repairing
+        from memdb.services.health import repairing
 
         return self._run(lambda context: repairing.repair(context, deep=deep, progress=progress))
 
@@ -196,7 +198,7 @@ class Store(Moving):
 
         Equal for equal files and journal, however they were indexed.
         """
-        from memdb.services import digests
+        from memdb.services.index import digests
 
         self.sync()
         return self._run(lambda context: digests.digest(context.database))
@@ -224,20 +226,20 @@ class Store(Moving):
         Works on a store of its own, so that other calls need not wait. `walk` and `poll` are the seconds between two
         walks of all files with and without notices of the system (60 and 2), `notices` says whether to use them.
         """
-        from memdb.services.following import POLL, WALK, Follower
+        from memdb.services.files.following import POLL, WALK, Follower
 
         walk, poll = WALK if walk is None else walk, POLL if poll is None else poll
         Follower(lambda: Store(self.place), tell, ended=ended, walk=walk, poll=poll, notices=notices).run()
 
     def mirrored(self) -> Sequence[Path]:
         """The files and folders that were added, there or not."""
-        from memdb.services import following
+        from memdb.services.files import following
 
         return self._run(following.added_paths)
 
     def rebuild(self, *, progress: Progress = silent) -> Rebuilt:
         """Build the database anew from the files and the journal, and swap it in when it is whole."""
-        from memdb.services import rebuilding
+        from memdb.services.health import rebuilding
 
         return self._run(lambda context: rebuilding.rebuild(context, progress=progress))
 
@@ -261,7 +263,7 @@ class Store(Moving):
         `restates` of the answer names; with `apart` it stands by itself. Raises SecretFound, Changed, UsageError,
         NotWritable.
         """
-        from memdb.services import saving
+        from memdb.services.memories import saving
 
         return self._run(
             lambda context: saving.save(
@@ -283,7 +285,7 @@ class Store(Moving):
 
         Brings a deleted file back too. Raises NotFound, Refused where the text was withheld, Changed, NotWritable.
         """
-        from memdb.services import versions
+        from memdb.services.memories import versions
 
         return self._run(lambda context: versions.restore(context, memory, version, expected_sha256=expected_sha256))
 
@@ -294,7 +296,7 @@ class Store(Moving):
         report's documents are those of this call; a single path that cannot be taken raises: NotFound, UsageError,
         SecretFound, CannotFetch, CannotExtract.
         """
-        from memdb.services import document_additions as additions
+        from memdb.services.documents import document_additions as additions
 
         wanted = additions.gather(paths, progress=progress)
         added = self._run(lambda context: additions.add(context, wanted))
@@ -306,7 +308,7 @@ class Store(Moving):
         The name's suffix says how they are read. Raises UsageError for a bad name and more than 32 MB, SecretFound,
         CannotExtract.
         """
-        from memdb.services import document_additions as additions
+        from memdb.services.documents import document_additions as additions
 
         added = self._run(lambda context: additions.upload(context, name, data))
         return self._sync_added(added, embed, progress)
@@ -316,7 +318,7 @@ class Store(Moving):
         return self.add_bytes(name, text.encode("utf-8", "replace"), embed=embed, progress=progress)
 
     def _sync_added(self, added: Added, embed: bool, progress: Progress) -> SyncReport:
-        from memdb.services import document_additions as additions
+        from memdb.services.documents import document_additions as additions
 
         report = self.sync(embed=embed, progress=progress)
         self._run(lambda context: additions.narrow(context, report.documents, added))
@@ -327,7 +329,7 @@ class Store(Moving):
 
         A file stays; the snapshot of a page or an upload goes.
         """
-        from memdb.services import document_additions as additions
+        from memdb.services.documents import document_additions as additions
 
         path = self._run(lambda context: additions.remove(context, document))
         self.sync(embed=False, progress=progress)
@@ -338,14 +340,14 @@ class Store(Moving):
 
         Raises NotFound, UsageError, SecretFound, Changed, NotWritable.
         """
-        from memdb.services import relating
+        from memdb.services.memories import relating
 
         self._freshen(embed=False)
         return self._run(lambda context: relating.relate(context, source, target, kind))
 
     def write_file(self, file: str, data: bytes, *, expected_sha256: str | None = None) -> Saved:
         """Replace a memory file's bytes, as an editor left them."""
-        from memdb.services import saving
+        from memdb.services.memories import saving
 
         return self._run(lambda context: saving.write_file(context, file, data, expected_sha256=expected_sha256))
 
@@ -353,7 +355,7 @@ class Store(Moving):
         """Delete a memory, or what is kept of a document, folder or address that was added, with every trace of its
         text in the store. A document's own file stays. Cannot be undone.
         """
-        from memdb.services import forgetting
+        from memdb.services.forgetting import forgetting
 
         return self._run(lambda context: forgetting.forget(context, memory))
 
@@ -388,7 +390,7 @@ class Store(Moving):
         `llm` replaces the model of the settings. Raises LlmOff where texts wait and no model can be asked; a failure of
         the model is in the report.
         """
-        from memdb.services import extraction_runs
+        from memdb.services.extraction import extraction_runs
 
         if sync_first:
             self.sync(embed=False, progress=progress)
@@ -398,7 +400,7 @@ class Store(Moving):
 
     def index_plan(self, *, rebuild: bool = False, llm: Llm | None = None, sync_first: bool = True) -> Plan:
         """What `index` would do, and in how many calls. Nothing is sent."""
-        from memdb.services import extraction_plans
+        from memdb.services.extraction import extraction_plans
 
         if sync_first:
             self.sync(embed=False)
@@ -406,7 +408,7 @@ class Store(Moving):
 
     def auto_index(self, on: bool | None = None) -> bool:
         """Whether what is written is indexed without being asked to, some seconds later; given a value, set that."""
-        from memdb.services import auto_index
+        from memdb.services.extraction import auto_index
 
         if on is not None:
             auto_index.switch(self.place, on)
@@ -417,7 +419,7 @@ class Store(Moving):
 
     def auto_index_work(self) -> bool:
         """Do now what waits for auto-index, once nothing was written for some seconds; False where another is at it."""
-        from memdb.services import auto_index
+        from memdb.services.extraction import auto_index
 
         return self._apart(auto_index.work)
 
@@ -450,7 +452,7 @@ class Store(Moving):
 
         An undo can be undone. Raises NotFound, UsageError where several are meant, Refused where it no longer applies.
         """
-        from memdb.services import resolving
+        from memdb.services.conflicts import resolving
 
         return self._fresh(lambda context: resolving.undo(context, decision, why=why))
 

@@ -18,10 +18,11 @@ from memdb.base.place import Place
 from memdb.errors import MemdbError, NotFound, UsageError
 from memdb.opened import RECALL_WAIT
 from memdb.pool import MOST, StorePool
-from memdb.services import merging, prompting, reading
-from memdb.services import recall as recalling
-from memdb.services.answers import Filters, Hit, ManyRecall, Recall
 from memdb.services.context import Context
+from memdb.services.memories import reading
+from memdb.services.recall import merging, prompting
+from memdb.services.recall import recall as recalling
+from memdb.services.recall.answers import Filters, Hit, ManyRecall, Recall
 from memdb.store import Store
 
 Warm = Callable[[Place, str, Filters, dict[str, Any]], Recall | None]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from memdb.services import arms, evaluation
-from memdb.services import recall as recalling
+from memdb.services.recall import arms, evaluation
+from memdb.services.recall import recall as recalling
 from memdb.store import Store
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from memdb.base.embedding import Embedder
-from memdb.services.sync import RACY_NS
+from memdb.services.files.sync import RACY_NS
 from memdb.store import Store
 from tests.bench.measuring import MEGABYTE, Row, medians, peak_memory, process
 from tests.bench.synthetic import SyntheticEmbedder, write_memories, write_notes

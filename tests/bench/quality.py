@@ -25,8 +25,8 @@ from typing import Any
 
 from memdb.base import files
 from memdb.domain import history
-from memdb.services import evaluation
-from memdb.services.evaluation import Evaluation, Score
+from memdb.services.recall import evaluation
+from memdb.services.recall.evaluation import Evaluation, Score
 from memdb.store import Store
 from tests.bench import ablation as ablating
 from tests.bench import quality_tables

@@ -17,7 +17,7 @@ from memdb_cli.session import open_store, read_question
 from memdb_cli.warmth import ask_many, ask_warm
 
 if TYPE_CHECKING:
-    from memdb.services.answers import Recall
+    from memdb.services.recall.answers import Recall
 
 commands = section()
 
@@ -121,7 +121,7 @@ def recall(
     hits say which one they are of. A time in the question ("last spring", "before the migration") and the name of
     someone who speaks in the store count for what is of it; how a time was read is said below the answer.
     """
-    from memdb.services.answers import Filters
+    from memdb.services.recall.answers import Filters
 
     query = read_question() if question == ["-"] else " ".join(question)
     arms = [name for name, wanted in (("vector", vector), ("keyword", keyword), ("entity", entity)) if wanted]

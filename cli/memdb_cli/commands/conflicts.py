@@ -13,8 +13,8 @@ from memdb_cli.options import AsJson, Database, Root, Why, list_by_default, note
 from memdb_cli.session import open_store, read_stdin
 
 if TYPE_CHECKING:
-    from memdb.services.conflicts import Conflict
-    from memdb.services.resolving import Resolution
+    from memdb.services.conflicts.conflicts import Conflict
+    from memdb.services.conflicts.resolving import Resolution
 
 commands = section()
 

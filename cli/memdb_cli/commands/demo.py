@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from memdb import Store
-    from memdb.services.sync import SyncReport
+    from memdb.services.files.sync import SyncReport
 
 commands = section()
 

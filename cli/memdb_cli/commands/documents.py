@@ -19,8 +19,8 @@ from memdb_cli.session import open_store, stdin_bytes
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.answers import Citation
-    from memdb.services.sync import SyncReport
+    from memdb.services.files.sync import SyncReport
+    from memdb.services.recall.answers import Citation
 
 commands = section()
 

@@ -14,7 +14,7 @@ from memdb_cli.options import AsJson, Database, Entity, Root, list_by_default, n
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
-    from memdb.services.entity_reading import EntityListed, EntityShown
+    from memdb.services.entities.entity_reading import EntityListed, EntityShown
 
 commands = section()
 # `memdb entities` shows what is there and decides about it; each half has its own file.

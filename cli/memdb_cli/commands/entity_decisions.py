@@ -19,7 +19,7 @@ from memdb_cli.session import open_store
 if TYPE_CHECKING:
     from memdb import Store
     from memdb.services.decisions import Decision
-    from memdb.services.entity_reading import EntityShown
+    from memdb.services.entities.entity_reading import EntityShown
 
 commands = section()
 

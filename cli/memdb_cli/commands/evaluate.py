@@ -15,7 +15,7 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
-    from memdb.services.evaluation import Evaluation, Miss, Score
+    from memdb.services.recall.evaluation import Evaluation, Miss, Score
 
 commands = section()
 

@@ -14,8 +14,8 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
-    from memdb.services.documents import DocumentReport
-    from memdb.services.sync import SyncReport
+    from memdb.services.documents.documents import DocumentReport
+    from memdb.services.files.sync import SyncReport
 
 commands = section()
 

@@ -15,8 +15,8 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
-    from memdb.services.extraction_plans import Plan
-    from memdb.services.extraction_runs import RunReport
+    from memdb.services.extraction.extraction_plans import Plan
+    from memdb.services.extraction.extraction_runs import RunReport
 
 commands = section()
 

@@ -17,8 +17,8 @@ from memdb_cli.session import open_bytes, open_store
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.reading import PastText, Written
-    from memdb.services.reading import Shown as ShownMemory
+    from memdb.services.memories.reading import PastText, Written
+    from memdb.services.memories.reading import Shown as ShownMemory
 
 commands = section()
 

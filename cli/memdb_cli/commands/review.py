@@ -19,7 +19,7 @@ from memdb_cli.session import open_store, read_stdin, read_text
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.review_items import ReviewItem
+    from memdb.services.review.review_items import ReviewItem
     from memdb_cli.review_file import Outcome
 
 commands = section()

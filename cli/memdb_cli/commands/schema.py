@@ -26,7 +26,7 @@ from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.vocabulary import EntryListed
+    from memdb.services.entities.vocabulary import EntryListed
 
 commands = section()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memdb import Store
     from memdb import Stores as ManyStores
     from memdb.base.place import Place
-    from memdb.services.following import Followed
+    from memdb.services.files.following import Followed
 
 commands = section()
 

@@ -17,7 +17,7 @@ from memdb_cli.options import AsJson, Database, Root, notes
 from memdb_cli.session import open_store
 
 if TYPE_CHECKING:
-    from memdb.services.importing import Imported
+    from memdb.services.transfer.importing import Imported
 
 commands = section()
 

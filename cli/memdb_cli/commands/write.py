@@ -31,7 +31,7 @@ from memdb_cli.session import given_body, given_fields, open_store
 
 if TYPE_CHECKING:
     from memdb import Store
-    from memdb.services.saving import Saved
+    from memdb.services.memories.saving import Saved
 
 commands = section()
 

@@ -16,8 +16,8 @@ import apsw
 from memdb.base import secrets
 from memdb.base.place import Place
 from memdb.errors import MemdbError
-from memdb.services.following import WALK, Followed, Follower
-from memdb.services.sync import SyncReport
+from memdb.services.files.following import WALK, Followed, Follower
+from memdb.services.files.sync import SyncReport
 from memdb.store import Store
 
 IDLE = 60.0

@@ -14,8 +14,8 @@ import apsw
 from memdb.errors import Busy, MemdbError
 from memdb.explorer.answers import error_shape
 from memdb.services.context import Progress
-from memdb.services.extraction_runs import RunReport
-from memdb.services.sync import SyncReport
+from memdb.services.extraction.extraction_runs import RunReport
+from memdb.services.files.sync import SyncReport
 from memdb.store import Store
 
 PAUSE = 0.1

@@ -10,9 +10,9 @@ from memdb.base.text import expose_hidden
 from memdb.domain import injection
 from memdb.errors import NotFound
 from memdb.explorer.rendering import CHARACTERS, html
-from memdb.services.answers import Citation
 from memdb.services.graph_reading import Around
-from memdb.services.reading import ChunkListed
+from memdb.services.memories.reading import ChunkListed
+from memdb.services.recall.answers import Citation
 from memdb.store import Store
 
 Given = Mapping[str, Any]

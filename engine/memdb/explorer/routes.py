@@ -10,7 +10,9 @@ from urllib.parse import unquote_to_bytes
 from memdb.errors import UsageError
 from memdb.explorer import reads, writes
 from memdb.explorer.parameters import Parameter as P
-from memdb.services import decisions, entity_reading, graph_reading, proposals, resolving
+from memdb.services import decisions, graph_reading
+from memdb.services.conflicts import resolving
+from memdb.services.entities import entity_reading, proposals
 from memdb.store import Store
 
 Handler = Callable[[Store, Mapping[str, Any]], dict[str, Any]]

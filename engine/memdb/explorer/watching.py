@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from memdb.explorer.freshness import Freshness
-from memdb.services.noticing import Eye
+from memdb.services.files.noticing import Eye
 from memdb.store import Store
 
 LOOK = 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import conflicts, resolving
-from memdb.services.conflicts import Conflict
-from memdb.services.resolving import Resolution
+from memdb.services.conflicts import conflicts, resolving
+from memdb.services.conflicts.conflicts import Conflict
+from memdb.services.conflicts.resolving import Resolution
 
 
 class Conflicts(Group):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memdb.groups.group import Group
-from memdb.services import reading
-from memdb.services.reading import ChunkListed, DocumentListed
+from memdb.services.memories import reading
+from memdb.services.memories.reading import ChunkListed, DocumentListed
 
 
 class Documents(Group):
@@ -23,7 +23,7 @@ class Documents(Group):
 
     def meant(self, written: str) -> Sequence[str]:
         """The ids of the documents that an id, a path, a folder or an address means; none where it means none."""
-        from memdb.services import forgetting  # noqa: PLC0415
+        from memdb.services.forgetting import forgetting  # noqa: PLC0415
 
         return self._call(lambda context: forgetting.documents_meant(context, written))
 

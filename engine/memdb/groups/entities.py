@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import curation, entity_reading, suggestions
 from memdb.services.decisions import Decision
-from memdb.services.entity_reading import EntityListed, EntityShown
-from memdb.services.suggestions import Suggestion
+from memdb.services.entities import curation, entity_reading, suggestions
+from memdb.services.entities.entity_reading import EntityListed, EntityShown
+from memdb.services.entities.suggestions import Suggestion
 
 
 class Entities(Group):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import proposals
-from memdb.services.proposals import Proposal
-from memdb.services.vocabulary import EntryListed
+from memdb.services.entities import proposals
+from memdb.services.entities.proposals import Proposal
+from memdb.services.entities.vocabulary import EntryListed
 
 
 class Proposals(Group):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import review
-from memdb.services.review_items import Answered, ReviewItem
+from memdb.services.review import review
+from memdb.services.review.review_items import Answered, ReviewItem
 
 
 class Review(Group):
     """What waits for a person, in one queue."""
 
     def list(self, *, kinds: Sequence[str] = (), limit: int | None = None) -> Sequence[ReviewItem]:
-        """All that waits, or some kinds of it, the most important first; see `memdb.services.review.KINDS`.
+        """All that waits, or some kinds of it, the most important first; see `memdb.services.review.review.KINDS`.
 
         Raises UsageError for a kind that there is not.
         """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import runs
-from memdb.services.runs import Failure, Run, RunEvent
+from memdb.services.extraction import runs
+from memdb.services.extraction.runs import Failure, Run, RunEvent
 
 
 class Runs(Group):

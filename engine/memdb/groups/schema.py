@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memdb.groups.group import Group
-from memdb.services import vocabulary
-from memdb.services.vocabulary import EntryListed
+from memdb.services.entities import vocabulary
+from memdb.services.entities.vocabulary import EntryListed
 
 
 class Schema(Group):

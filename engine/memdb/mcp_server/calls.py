@@ -14,8 +14,8 @@ from memdb import __version__
 from memdb.base import settings
 from memdb.domain import injection
 from memdb.errors import NotFound, Refused, UsageError
-from memdb.services.answers import Filters, Hit, Recall
-from memdb.services.prompting import as_data
+from memdb.services.recall.answers import Filters, Hit, Recall
+from memdb.services.recall.prompting import as_data
 from memdb.store import Store
 from memdb.stores import Stores
 

@@ -30,7 +30,7 @@ from memdb.errors import MemdbError
 from memdb.mcp_server import addresses, calls, tools
 from memdb.mcp_server.addresses import DOCUMENT, MEMORY
 from memdb.mcp_server.tools import Served, Tool
-from memdb.services.prompting import as_data
+from memdb.services.recall.prompting import as_data
 from memdb.serving.http_guard import Guard, local_hosts
 from memdb.store import Store
 

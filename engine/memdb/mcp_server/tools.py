@@ -11,7 +11,7 @@ from memdb.errors import MemdbError, NotFound
 from memdb.mcp_server import calls
 from memdb.mcp_server.arguments import Parameter, schema, take
 from memdb.mcp_server.calls import BUDGET, PAGE, Arguments, Outcome, may_curate
-from memdb.services import relating
+from memdb.services.memories import relating
 from memdb.store import Store
 from memdb.stores import Stores
 

@@ -1,1 +1,1 @@
-"""One verb each: sync, rebuild, save, recall, cascade, forget, inspect."""
+"""What memdb does, one room for each noun and in it one module for each verb; `context` is what they all work on."""

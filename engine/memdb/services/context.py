@@ -114,7 +114,7 @@ class Context:
         return stamped
 
     def _apply(self, record: Record) -> None:
-        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+        from memdb.services.entities import curation_tables  # noqa: PLC0415 (seldom used)
 
         run = self.database.connection.execute
         if record["kind"] == "rename":
@@ -174,7 +174,8 @@ class Context:
         The caller holds the writer lock. Texts that were forgotten and came back with another machine's journal leave
         it for good. Damaged lines are brought back where the tables still show what they said.
         """
-        from memdb.services import curation_tables, mending  # noqa: PLC0415 (seldom used)
+        from memdb.services.entities import curation_tables  # noqa: PLC0415 (seldom used)
+        from memdb.services.health import mending  # noqa: PLC0415
 
         self._cut_torn_line()
         if self.journal.damaged():
@@ -227,7 +228,7 @@ class Context:
 
     def show_decisions(self) -> None:
         """Show the decisions that the tables have anew, inside the caller's transaction: the system's part changed."""
-        from memdb.services import curation_tables  # noqa: PLC0415 (seldom used)
+        from memdb.services.entities import curation_tables  # noqa: PLC0415 (seldom used)
 
         curation_tables.add(self.database, [])
 
@@ -241,7 +242,7 @@ class Context:
 
 def past_texts() -> ModuleType:
     """What writes earlier texts and their words; it brings the parsers of files."""
-    from memdb.services import version_words  # noqa: PLC0415
+    from memdb.services.index import version_words  # noqa: PLC0415
 
     return version_words
 

@@ -13,8 +13,8 @@ from memdb.base.storage import Database
 from memdb.base.text import expose_hidden, name_key
 from memdb.domain.curation import Curation, Verdict, means, record, replay, subjects
 from memdb.errors import NotFound, Refused, SecretFound, UsageError
-from memdb.services import curation_tables, mentions
 from memdb.services.context import Context
+from memdb.services.entities import curation_tables, mentions
 
 STATES = ("standing", "held", "undone")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from memdb.base import settings
 from memdb.base.embedding import Embedder
-from memdb.services import sync, vectors
 from memdb.services.context import Context, Progress, silent
+from memdb.services.files import sync
+from memdb.services.index import vectors
 
 
 def use(context: Context, model: str | None, *, progress: Progress = silent) -> int:

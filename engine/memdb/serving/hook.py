@@ -75,7 +75,7 @@ def answer(store: Store, question: Question, *, budget: int = BYTES, sync_first:
         store.end_session(question.session)
     if not question.prompt:
         return ""
-    from memdb.services.recall import ARMS  # noqa: PLC0415 (the client of a warm process needs no recall)
+    from memdb.services.recall.recall import ARMS  # noqa: PLC0415 (the client of a warm process needs no recall)
 
     found = store.recall(question.prompt, arms=ARMS if store.is_warm else COLD_ARMS, sync_first=sync_first, wait=WAIT)
     return store.prompt_block(found, budget, session=question.session)

@@ -20,7 +20,7 @@ from memdb.base.place import Place
 from memdb.base.warm import Info, Wire
 from memdb.errors import Busy, MemdbError, NotWritable, UsageError
 from memdb.pool import StorePool
-from memdb.services.following import Followed
+from memdb.services.files.following import Followed
 from memdb.serving import hook
 from memdb.store import Store
 
@@ -258,8 +258,8 @@ class Server:
             return self._recall_in(store, request)
 
     def _recall_in(self, store: Store, request: Mapping[str, Any]) -> dict[str, Any]:
-        from memdb.services import wire  # noqa: PLC0415
-        from memdb.services.recall import Filters  # noqa: PLC0415
+        from memdb.services.recall import wire  # noqa: PLC0415
+        from memdb.services.recall.recall import Filters  # noqa: PLC0415
 
         given = dict(request["filters"])
         for name in ("types", "tags", "kinds"):

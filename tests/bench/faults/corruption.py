@@ -17,7 +17,7 @@ from pathlib import Path
 from memdb.base import settings
 from memdb.base.journal import Journal
 from memdb.base.storage import page_size_of
-from memdb.services import checking
+from memdb.services.health import checking
 from tests.bench.faults import stores
 from tests.bench.faults.crash import wrong_with
 from tests.bench.faults.stores import Content, differing

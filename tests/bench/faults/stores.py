@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memdb.base.llm import Llm
-from memdb.services import digests
+from memdb.services.index import digests
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder

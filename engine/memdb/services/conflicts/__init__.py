@@ -1,0 +1,1 @@
+"""What contradicts what, and how it was settled."""

@@ -1,0 +1,1 @@
+"""Documents that were added: their places, chunks and snapshots."""

@@ -1,0 +1,1 @@
+"""What texts mention: entities, names, the vocabulary, and how people correct them."""

@@ -1,0 +1,117 @@
+"""Which entities does a question name? By any name that is known of them, or by one that is spelled nearly so.
+
+Where it names none, those come into question whose name is near to it in meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from memdb.base import words
+from memdb.base.storage import Database
+from memdb.domain import gazetteer
+from memdb.services.entities.mentions import HEARD
+from memdb.services.index import entity_vectors
+
+NAMESAKES = 20
+"""A title that more texts bear asks for none of them: less than one in ten."""
+
+CLOSE_LETTERS = 6
+"""Shorter words are one letter from too many others."""
+
+CLOSE_RATIO = 0.88
+"""Of difflib's likeness: one letter more, less or other in eight, or two neighbours that changed places."""
+
+CLOSE_WORDS = 12
+"""Words of a question that are looked for nearly so: it names few things, and a pasted page is no question."""
+
+CLOSE_CANDIDATES = 200
+"""Known names that are compared with each: those that begin with the same two letters and are about as long."""
+
+
+def named(database: Database, query: str) -> tuple[dict[int, set[str]], list[tuple[int, float]]]:
+    """The ids of the entities that a question names, in their order, each with its names as they stand there.
+
+    Then the ids of the texts that bear a name in it which is no entity's, since no text mentions it, each with the
+    share of its evidence: all for one or two texts, 2 / n for n. Upper and lower case say nothing in a question.
+    """
+    text = query[: words.QUERY_CAP]
+    found: dict[int, set[str]] = {}
+    titled: dict[int, float] = {}
+    for match in gazetteer.find(text, lambda keys: _known(database, keys)):
+        entities = _entities(database, match.key)
+        for entity in entities:
+            found.setdefault(entity, set()).add(match.name)
+        bearers = [] if entities else _bearers(database, match.key)
+        for node in bearers:
+            titled[node] = max(titled.get(node, 0.0), min(1.0, 2 / len(bearers)))
+    if not found:
+        found = {entity: set() for key in _nearly(database, text) for entity in _entities(database, key)}
+    return dict(sorted(found.items())), sorted(titled.items())
+
+
+def near_values(database: Database, vector: bytes, floor: float) -> dict[str, Any] | None:
+    """The values of `recall_names` for a question's vector; None where no name can be near.
+
+    Only for a question that names nothing: beside what it names, the nearest names are those of others (of one earl the
+    next one), of which 1 in 5 leads to an answer.
+    """
+    least = entity_vectors.name_floor(floor)
+    if least is None or database.value("select 1 from entity_name limit 1") is None:
+        return None
+    return {
+        "vector": vector,
+        "candidates": entity_vectors.CANDIDATES,
+        "floor": least,
+        "nearest": entity_vectors.NEAREST,
+    }
+
+
+def _known(database: Database, keys: Collection[str]) -> Collection[str]:
+    rows = database.rows(
+        "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value"
+        f" where {HEARD}",
+        (json.dumps(sorted(keys), ensure_ascii=False),),
+    )
+    return {key for (key,) in rows}
+
+
+def _entities(database: Database, match_key: str) -> list[int]:
+    rows = database.rows(
+        "select distinct entity.id from known_name left join entity_alias using (name_key)"
+        " join entity on entity.name_key = coalesce(entity_alias.entity_key, known_name.name_key) where match_key = ?",
+        (match_key,),
+    )
+    return [entity for (entity,) in rows]
+
+
+def _bearers(database: Database, match_key: str) -> list[int]:
+    """The texts that are called so; none where they are too many to be asked for."""
+    rows = database.rows(
+        "select distinct node_id from known_name where match_key = ? and source in ('memory', 'title') limit ?",
+        (match_key, NAMESAKES + 1),
+    )
+    return [node for (node,) in rows] if len(rows) <= NAMESAKES else []
+
+
+def _nearly(database: Database, text: str) -> Iterator[str]:
+    """Known names that a word or two words of the text nearly are."""
+    from difflib import get_close_matches  # noqa: PLC0415 (seldom used)
+    from itertools import pairwise  # noqa: PLC0415
+
+    asked = gazetteer.match_key(text).split(" ")[:CLOSE_WORDS]
+    pairs = [f"{first} {second}" for first, second in pairwise(asked)]
+    for window in [*pairs, *asked]:
+        if len(window) < CLOSE_LETTERS:
+            continue
+        candidates = [
+            key
+            for (key,) in database.rows(
+                "select distinct match_key from known_name where match_key >= ?1 and match_key < ?1 || char(1114111)"
+                " and length(match_key) between ?2 - 2 and ?2 + 2 order by match_key limit ?3",
+                (window[:2], len(window), CLOSE_CANDIDATES),
+            )
+        ]
+        yield from get_close_matches(window, candidates, n=1, cutoff=CLOSE_RATIO)

@@ -1,0 +1,1 @@
+"""Runs with a language model: what is asked, answered and paid."""

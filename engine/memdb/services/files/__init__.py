@@ -1,0 +1,1 @@
+"""The index follows the files, once or for as long as someone watches."""

@@ -1,0 +1,1 @@
+"""Make a text gone, everywhere in the store."""

@@ -1,0 +1,1 @@
+"""Is the index what files and journal say? Check, compare, rebuild, repair."""

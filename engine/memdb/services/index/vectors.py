@@ -1,0 +1,312 @@
+"""Give every memory its vectors: what changed is embedded, what was embedded before comes from the cache."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from memdb.base.storage import Database
+from memdb.base.text import sha256_text
+from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, Span, windows
+from memdb.errors import ModelUnavailable
+from memdb.services.context import Context, Progress, silent
+
+# numpy costs more than all of a `memdb list`: it is loaded where vectors are at work.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+State = tuple[int, int, str]
+"""A database's content, as versions that SQLite counts, and the model's identity."""
+
+BATCH = 32
+"""Memories per round: their texts are embedded outside of any transaction, then written in one."""
+
+BITS_PER_BYTE = 8
+"""A signature packs one bit of each dimension into whole bytes."""
+
+KEEP = 64
+"""Vectors written at a time: what a crash costs at most, a second or two of work."""
+
+REPAIRED = 1_000
+"""Signatures made at a time where many are missing: their vectors take a megabyte and a half."""
+
+TEXTS = """select id, name, description, trim(body, char(9, 10, 13, 32)) as body, text_sha256, has_secret from memory
+union all
+select id, prefix, '', text, text_sha256, has_secret from chunk"""
+"""Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
+
+WAITING = """select id from node
+where kind in ('memory', 'chunk') and not exists (select 1 from embedded where node_id = node.id and model = ?)
+and not exists (select 1 from memory where memory.id = node.id and has_secret)
+and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
+order by id"""
+"""A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
+
+MISSING = """select passage.id, vector from passage join embedding using (model, text_sha256)
+where passage.id > ? and passage.id not in (select passage_id from signature) order by passage.id limit ?"""
+
+CHOSEN = f"""select id, name, description, body, text_sha256
+from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
+
+
+def to_blob(vector: Vector) -> bytes:
+    """A vector as SQLite stores it: float32, little endian, as sqlite-vec reads it."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.asarray(vector, dtype="<f4").tobytes()
+
+
+def from_blob(blob: bytes) -> Vector:
+    """The vector in a blob."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.frombuffer(blob, dtype="<f4")
+
+
+def signature(blob: bytes) -> bytes:
+    """One bit per dimension of a vector in a blob, as sqlite-vec's vec_quantize_binary packs them."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.packbits(from_blob(blob) > 0, bitorder="little").tobytes()
+
+
+_nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
+
+
+def _state(database: Database, identity: str) -> State:
+    """Changes with every write of this connection or of another one."""
+    return int(database.connection.pragma("data_version")), database.connection.total_changes(), identity
+
+
+def pending_count(context: Context) -> int:
+    """How many memories and chunks wait to be embedded under the current model; all of them where there is no model."""
+    database, identity = context.database, context.embedder.status.identity or ""
+    state = _state(database, identity)
+    # The answer takes a look at every text; a recall asks for it several times.
+    if _nothing_waits.get(database) == state:
+        return 0
+    count = int(database.value(f"select count(*) from ({WAITING})", (identity,)))
+    if not count:
+        _nothing_waits[database] = state
+    return count
+
+
+def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
+    """Embed what waits and return how many texts the model read; texts in the cache cost nothing.
+
+    With a `limit` it stops once the model has read so many. Names of entities come last and are not counted.
+
+    No transaction is open while the model works. Interrupted, it goes on where it was.
+    Raises ModelUnavailable where there is no model or it fails.
+    """
+    from memdb.services.index import entity_vectors  # noqa: PLC0415 (it embeds by this module)
+
+    repair_index(context.database)
+    embedded = _embed_waiting(context, limit, progress)
+    mirror_index(context.database)
+    entity_vectors.embed_waiting(context, limit=None if limit is None else limit - embedded, progress=progress)
+    return embedded
+
+
+def _embed_waiting(context: Context, limit: int | None, progress: Progress) -> int:
+    database, embedder = context.database, context.embedder
+    identity = embedder.status.identity or ""
+    state = _state(database, identity)
+    if _nothing_waits.get(database) == state:
+        return 0
+    # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
+    nodes = [node for (node,) in database.rows(WAITING, (identity,))]
+    if not nodes:
+        _nothing_waits[database] = state
+        return 0
+    if not identity:
+        raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
+    _prepare(database, identity)
+    embedded = done = 0
+    while done < len(nodes) and (limit is None or embedded < limit):
+        # What is in the cache costs nothing and does not count.
+        batch = nodes[done : done + (BATCH if limit is None else min(BATCH, limit - embedded))]
+        values = {"nodes": json.dumps(batch)}
+        embedded += _embed_batch(context, identity, database.rows(CHOSEN, values))
+        done += len(batch)
+        progress("embedding", done, len(nodes))
+    return embedded
+
+
+def passages_of(context: Context, name: str, description: str, body: str) -> list[tuple[int, int, str]]:
+    """The windows of a memory as `(start, stop, exact text to embed)`; windows after the first repeat the name."""
+    text = "\n".join(part for part in (name, description, body) if part)
+    embedder = context.embedder
+    room = embedder.window_tokens
+    whole = embedder.token_offsets(text) if len(text) <= room * MAX_CHARACTERS_PER_TOKEN else None
+    if whole is None or len(whole) > room:
+        # The name is put before each later window.
+        room = max(room // 2, room - embedder.count_tokens(name) - 2)
+
+    def offsets_of(part: str) -> Sequence[Span]:
+        # Most texts are one window: they are read by the tokenizer once.
+        return whole if whole is not None and part == text else embedder.token_offsets(part)
+
+    cuts = windows(text, room, offsets_of)
+    return [(start, stop, text[start:stop] if start == 0 else f"{name}\n{text[start:stop]}") for start, stop in cuts]
+
+
+def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str, str, str, str]]) -> int:
+    database = context.database
+    plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
+    wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
+    missing = embed_texts(context, identity, wanted)
+    with database.write() as connection:
+        for node, _, _, _, text_sha256 in batch:
+            # The memory may have changed or gone while the model was at work.
+            current = (
+                "select text_sha256 from memory where id = ?1 union all select text_sha256 from chunk where id = ?1"
+            )
+            if database.value(current, (node,)) == text_sha256:
+                _write_passages(database, node, identity, plans[node])
+                connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
+        database.set_meta("clusters_stale", "1")
+    return missing
+
+
+def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
+    """Put the vectors of texts, by their sha256, into the cache, and return how many were not there yet.
+
+    What was done before a failure stays done. Raises ModelUnavailable.
+    """
+    known = {
+        digest
+        for digest in texts
+        if context.database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
+    }
+    missing = {digest: text for digest, text in texts.items() if digest not in known}
+    done: list[tuple[str, str, bytes]] = []
+    try:
+        for digest, vector in zip(missing, context.embedder.embed_passages(list(missing.values())), strict=True):
+            if len(vector) % BITS_PER_BYTE:
+                raise ModelUnavailable(
+                    f"{identity} gives {len(vector)} dimensions; the vector index needs a multiple of {BITS_PER_BYTE}.",
+                    hint="`memdb model list` names other models.",
+                )
+            done.append((identity, digest, to_blob(vector)))
+            if len(done) == KEEP:
+                _keep(context.database, done)
+    finally:
+        _keep(context.database, done)
+    return len(missing)
+
+
+def _keep(database: Database, done: list[tuple[str, str, bytes]]) -> None:
+    if done:
+        with database.write() as connection:
+            connection.executemany("insert or ignore into embedding values (?, ?, ?)", done)
+        done.clear()
+
+
+def _write_passages(database: Database, node: int, identity: str, plan: list[tuple[int, int, str]]) -> None:
+    from memdb.services.index.indexing import drop_passages  # noqa: PLC0415
+
+    drop_passages(database, node)
+    run = database.connection.execute
+    for ordinal, (start, stop, text) in enumerate(plan):
+        digest = sha256_text(text)
+        vector = database.value("select vector from embedding where model = ? and text_sha256 = ?", (identity, digest))
+        run(
+            "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
+            (node, ordinal, start, stop, identity, digest),
+        )
+        run("insert into signature values (?, ?)", (database.connection.last_insert_rowid(), signature(vector)))
+        if ordinal == 0 and database.meta("dims") is None:
+            database.set_meta("dims", str(len(vector) // struct.calcsize("f")))
+
+
+def _prepare(database: Database, identity: str) -> None:
+    """Take note of the model; another one's passages leave the index, its vectors stay in the cache."""
+    if database.meta("model") == identity:
+        return
+    with database.write() as connection:
+        if database.vector_reason is None:
+            connection.execute("drop table if exists vec_passage")
+        else:
+            database.set_meta("vec_stale", "1")
+        connection.execute("delete from passage where model <> ?", (identity,))
+        connection.execute("delete from embedded where model <> ?", (identity,))
+        connection.execute("delete from entity_name where model <> ?", (identity,))
+        database.set_meta("entity_names_stale", "1")
+        database.set_meta("model", identity)
+        database.set_meta("dims", None)
+        database.set_meta("clusters_stale", "1")
+
+
+def repair_index(database: Database) -> None:
+    """Make the signatures that are missing, and drop the virtual table, which `mirror_index` makes anew."""
+    if database.read_only or database.meta("vec_stale") is None:
+        return
+    with database.write() as connection:
+        last = 0
+        while rows := database.rows(MISSING, (last, REPAIRED)):
+            connection.executemany("insert into signature values (?, ?)", [(row[0], signature(row[1])) for row in rows])
+            last = rows[-1][0]
+        connection.execute("delete from signature where passage_id not in (select id from passage)")
+        if connection.table_exists(None, "vec_passage"):
+            if database.vector_reason is not None:
+                return  # only sqlite-vec can drop its tables: a process that has it does
+            connection.execute("drop table vec_passage")
+        database.set_meta("vec_stale", None)
+
+
+def mirror_index(database: Database) -> None:
+    """Bring sqlite-vec's virtual table up to the signatures: for whoever asks the file by `match`, in any program."""
+    dims = database.meta("dims")
+    if database.read_only or database.vector_reason is not None or dims is None:
+        return
+    exists = database.connection.table_exists(None, "vec_passage")
+    if exists and database.value("select 1 from vec_waiting limit 1") is None:
+        return
+    with database.write() as connection:
+        changed = "where passage_id in (select passage_id from vec_waiting)"
+        if exists:
+            connection.execute(f"delete from vec_passage {changed}")
+        else:
+            changed = ""
+            connection.execute(
+                "create virtual table vec_passage using vec0"
+                f" (passage_id integer primary key, signature bit[{int(dims)}])"
+            )
+        connection.execute(
+            f"insert into vec_passage (passage_id, signature) select passage_id, vec_bit(bits) from signature {changed}"
+        )
+        connection.execute("delete from vec_waiting")
+
+
+def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
+    """Keys, texts and one unit vector each of all embedded memories, by key: the mean of a memory's passages."""
+    import numpy as np  # noqa: PLC0415
+
+    rows = database.rows(
+        "select node.key, name || char(10) || description || char(10) || body, vector from embedded"
+        " join memory on memory.id = embedded.node_id join node on node.id = memory.id"
+        " join passage on passage.node_id = memory.id join embedding using (model, text_sha256)"
+        " order by node.key, passage.ordinal"
+    )
+    rows = [(key, text, from_blob(blob)) for key, text, blob in rows]
+    keys: list[str] = []
+    texts: list[str] = []
+    sums: list[NDArray[np.float64]] = []
+    for key, text, vector in rows:
+        if not keys or keys[-1] != key:
+            keys.append(key)
+            texts.append(text)
+            sums.append(np.zeros(len(vector), dtype=np.float64))
+        sums[-1] += vector
+    if not keys:
+        return [], [], np.zeros((0, 0), dtype=np.float32)
+    matrix = np.stack(sums)
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return keys, texts, (matrix / np.where(lengths == 0, 1, lengths)).astype(np.float32)

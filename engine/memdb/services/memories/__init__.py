@@ -1,0 +1,1 @@
+"""Memories as texts: save, read, relate, restate, and their versions."""

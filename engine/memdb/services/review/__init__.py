@@ -1,0 +1,1 @@
+"""One queue of all that waits for a person."""

@@ -1,0 +1,1 @@
+"""Move a store in and out: import, export, backup, restore."""
