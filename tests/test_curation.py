@@ -560,7 +560,7 @@ def test_a_question_that_holds_a_deleted_name_means_the_shorter_one(world: Answe
 
     def named() -> list[str]:
         database = world.store._context.database
-        found = naming.named(database, "who is the harbour lamp keeper?")
+        found, _ = naming.named(database, "who is the harbour lamp keeper?")
         return [database.value("select key from node where id = ?", (entity,)) for entity in found]
 
     assert named() == ["entity:harbour-lamp-keeper"]

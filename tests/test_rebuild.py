@@ -411,7 +411,7 @@ def test_a_rebuild_that_is_killed_leaves_the_old_database(tmp_path: Path) -> Non
     store.close()
     code = (
         "import sys, memdb.store as m, os\n"
-        "from memdb.services import rebuilding\n"
+        "from memdb.services.health import rebuilding\n"
         "rebuilding._copy_over = lambda *a: os._exit(9)\n"
         "m.Store.init(sys.argv[1]).rebuild()\n"
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from memdb.services.recall import arms, evaluation
+from memdb.services.recall import arms, dating, evaluation
 from memdb.services.recall import recall as recalling
 from memdb.store import Store
 
@@ -40,6 +40,8 @@ PARTS = (
     Part("what the question names, in fusion", constants=((arms, "ENTITY_WEIGHT", 0.0),)),
     Part("whole titles in the question", constants=((arms, "TITLE_WEIGHT", 0.0),)),
     Part("words of a borne name asking for its text", constants=((arms, "NAMES_TAKEN", False),)),
+    Part("times in the question", constants=((dating, "DATED", 1.0),)),
+    Part("names of speakers", constants=((dating, "SPOKEN", 1.0),)),
 )
 
 

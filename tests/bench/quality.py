@@ -327,6 +327,7 @@ def main(arguments: list[str] | None = None) -> int:
                     name: sum(one[at] * one[at + 1] for one in measured.refusals)
                     / sum(one[at] for one in measured.refusals)
                     for at, name in ((0, "unanswerable"), (2, "answerable"))
+                    if any(one[at] for one in measured.refusals)
                 }
             if given.write:
                 quality_tables.write(done)

@@ -100,6 +100,13 @@ TOLD = {
 }
 
 
+ASKED = {
+    "unanswerable": "questions that no text answers (those of other suites)",
+    "answerable": "the suite's own",
+}
+"""Of which questions the refusals are measured."""
+
+
 def page(figures: Figures) -> str:
     """QUALITY.md: of each suite the arms, the fusion and the cascade, by category, without each part, and refusals."""
     said = "in percent with 95 % bootstrap intervals, on the tuning part of each suite."
@@ -112,11 +119,11 @@ def page(figures: Figures) -> str:
         for name, table in rows:
             lines.append(f"| {name} | {' | '.join(cell(table, figure) for figure in KEPT)} |")
         parts.append(f"## {SUITES[suite]}: {one['questions']} questions\n\n" + "\n".join(lines) + "\n")
-        if "refusals" in one:
-            refused = one["refusals"]
-            parts.append(
-                f"Left unanswered: {refused['unanswerable']:.1f} % of questions that no text answers (those of other"
-                f" suites), {refused['answerable']:.1f} % of the suite's own; none of them is one on which the answer"
-                " floor was set.\n"
-            )
+        said = [
+            f"{one['refusals'][name]:.1f} % of {what}"
+            for name, what in ASKED.items()
+            if name in one.get("refusals", {})
+        ]
+        if said:
+            parts.append(f"Left unanswered: {', '.join(said)}; on none of them the answer floor was set.\n")
     return "\n".join(parts)

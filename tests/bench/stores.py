@@ -35,8 +35,10 @@ WORTH_MEASURING = 1_000
 LEAST_QUESTIONS = 20
 LEAST_SAVES = 9
 
-ORDINARY_TABLES = """select name, ncol from pragma_table_list
+ORDINARY_TABLES = """select name, (select group_concat('"' || name || '"') from pragma_table_info(tables.name))
+from pragma_table_list as tables
 where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name not like 'vec_passage%' order by name"""
+"""With their columns, but for those that SQLite makes of others."""
 
 STATEMENTS = f"""select sql from sqlite_schema
 where sql is not null and (
@@ -241,10 +243,9 @@ def insert_again(database: Path, into: Path) -> float:
             target.execute(str(sql))
         contents: list[tuple[str, list[tuple[Any, ...]]]] = []
         for name, columns in source.execute(ORDINARY_TABLES).fetchall():
-            marks = ", ".join("?" * int(str(columns)))
-            contents.append(
-                (f"insert into {name} values ({marks})", source.execute(f"select * from {name}").fetchall())
-            )
+            marks = ", ".join("?" * len(str(columns).split(",")))
+            rows = source.execute(f"select {columns} from {name}").fetchall()
+            contents.append((f"insert into {name} ({columns}) values ({marks})", rows))
         contents.append((KEYWORDS, source.execute(KEYWORD_ROWS).fetchall()))
 
         def insert() -> None:

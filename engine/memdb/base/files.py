@@ -319,7 +319,7 @@ def writer(where: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """
     import filelock  # noqa: PLC0415
 
-    lock = _lock(str(where.lock))
+    lock = _lock(str(where.lock), os.getpid())
     end = time.monotonic() + seconds
     try:
         with ExitStack() as line:
@@ -347,13 +347,13 @@ def _next_in_line(where: Place, seconds: float) -> Iterator[None]:
     if not where.next_lock.parent.is_dir():
         yield
         return
-    with _lock(str(where.next_lock)).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+    with _lock(str(where.next_lock), os.getpid()).acquire(timeout=seconds, poll_interval=LOCK_POLL):
         yield
 
 
 @lru_cache(maxsize=64)
-def _lock(path: str) -> BaseFileLock:
-    """The one lock object of a file in this process: a service that holds it calls others that take it too."""
+def _lock(path: str, process: int) -> BaseFileLock:
+    """The one lock object of a file in a process: a service that holds it calls others that take it too."""
     import filelock  # noqa: PLC0415
 
     return filelock.FileLock(path, is_singleton=True)
