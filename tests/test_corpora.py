@@ -28,7 +28,12 @@ def checksums(root: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ["memories-a", "memories-b", "runbooks", "wikilinks"])
+@pytest.mark.parametrize("name", [
+    "memories-a",
+    "memories-b",
+    pytest.param("runbooks", marks=pytest.mark.slow),
+    pytest.param("wikilinks", marks=pytest.mark.slow),
+])  # fmt: skip
 def test_a_real_folder_is_indexed_whole_and_left_alone(name: str, tmp_path: Path) -> None:
     root = tmp_path / name
     shutil.copytree(CORPORA / name, root, copy_function=shutil.copyfile)

@@ -35,6 +35,7 @@ def endpoint(server: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMDB_LLM_MODEL", "tiny")
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_ask_about_no_text_twice(make_store: MakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store = make_store(dict(notes(30)))
     with LlmServer(answer=slowly(0.1)) as server:

@@ -39,6 +39,7 @@ with tempfile.TemporaryDirectory(dir=trials.scratch(), ignore_cleanup_errors=Tru
 """
 
 
+@pytest.mark.slow
 def test_what_was_confirmed_outlives_a_power_cut() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SAMPLE, "save,forget"],

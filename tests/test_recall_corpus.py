@@ -86,6 +86,7 @@ def test_keywords_and_the_graph_answer_them(copy: Path, home: None) -> None:
     assert len(QUESTIONS) - len(missed) >= ENOUGH, missed
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_the_model_answers_them(copy: Path, home: None) -> None:
     with Store.init(copy, embedder=Embedder()) as store:

@@ -119,11 +119,8 @@ def page(figures: Figures) -> str:
         for name, table in rows:
             lines.append(f"| {name} | {' | '.join(cell(table, figure) for figure in KEPT)} |")
         parts.append(f"## {SUITES[suite]}: {one['questions']} questions\n\n" + "\n".join(lines) + "\n")
-        said = [
-            f"{one['refusals'][name]:.1f} % of {what}"
-            for name, what in ASKED.items()
-            if name in one.get("refusals", {})
-        ]
-        if said:
-            parts.append(f"Left unanswered: {', '.join(said)}; on none of them the answer floor was set.\n")
+        refusals = one.get("refusals", {})
+        asked = [f"{refusals[name]:.1f} % of {what}" for name, what in ASKED.items() if name in refusals]
+        if asked:
+            parts.append(f"Left unanswered: {', '.join(asked)}; on none of them the answer floor was set.\n")
     return "\n".join(parts)
