@@ -54,6 +54,8 @@ def no_op_sync(base: Path, files: int, repeat: int) -> list[Row]:
 def memory_over_a_folder(base: Path, files: int) -> list[Row]:
     """The peaks of memory after a sixth, half and all of the files of one `add`, in a process of its own."""
     folder, root = base / f"folder-{files}", base / f"folder-store-{files}"
+    # A run that was broken off leaves a store that has them already.
+    shutil.rmtree(root, ignore_errors=True)
     write_notes(folder, files)
     marks = [max(1, files // 6), max(1, files // 2), files]
     run = subprocess.run(
