@@ -158,3 +158,12 @@ def test_the_view_counts_versions_as_the_command_does(store: Store, tmp_path: Pa
     store.restore("project/plan", 1)
     rows = store._context.database.rows("select version, reason from memory_versions order by version")
     assert rows == [(1, "saved"), (2, "saved"), (3, "restored")]
+
+
+def test_half_a_line_that_a_killed_process_left_is_no_damage(store: Store) -> None:
+    before, [file] = store.digest(), store._context.journal.files()
+    data = file.read_bytes()
+    file.write_bytes(data + data.splitlines()[-1][:40])
+    store.sync()
+    assert (file.read_bytes(), differing(before, store.digest())) == (data, [])
+    assert store._context.database.value("select count(*) from problem") == 0
