@@ -32,8 +32,8 @@ FILES: dict[str, str | bytes] = {
     "user/ada.md": "Ada Wren likes tea.\n",
 }
 
-MINE = {"follow", "init", "restore_backup", "close"}
-"""Written by hand: one has a thread of its own, the others need no open store, or end one."""
+MINE = {"another", "follow", "init", "restore_backup", "close"}
+"""Written by hand: one has a thread of its own, the others open a store, need none, or end one."""
 
 
 def public(kind: type) -> dict[str, Any]:
@@ -69,6 +69,15 @@ def test_every_public_method_has_its_twin() -> None:
             assert isinstance(twin, Twin), name
             assert twin.__wrapped__ is value, name
     assert public(AsyncStore).keys() <= public(Store).keys() | {"store", "place"}
+
+
+def test_another_of_one_folder_answers_beside_it(store: Store) -> None:
+    async def talk() -> None:
+        async with AsyncStore(store).another() as other:
+            assert other.store is not store
+            assert other.place == store.place
+
+    asyncio.run(talk())
 
 
 def test_every_method_of_a_group_has_its_twin(store: Store) -> None:

@@ -20,6 +20,7 @@ import pytest
 from memdb.base import files, settings, warm
 from memdb.base.place import Place
 from memdb.errors import Busy
+from memdb.services.files.following import Followed, Tell
 from memdb.services.recall import wire
 from memdb.serving.server import Server
 from memdb.store import Store
@@ -130,6 +131,28 @@ def test_a_hook_is_answered_and_its_session_is_one_with_the_local_one(place: Pla
         assert memdb(*words, stdin=payload).out == ""
     assert memdb(*words, stdin=payload).out == ""
     assert "[feedback/prefers-tables]" in memdb(*words, stdin=payload.replace(b'"1"', b'"2"')).out
+
+
+def test_a_hook_does_not_look_at_the_files_while_they_are_read_for_the_first_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand new notes are read by the one who follows them; a person's prompt does not wait for that."""
+    is_asked, may_go_on = threading.Event(), threading.Event()
+
+    def follow(_store: Store, tell: Tell, *, ended: threading.Event) -> None:
+        assert may_go_on.wait(LONG)
+        tell(Followed("failed", "The folder is gone."))
+        is_asked.set()
+        ended.wait(LONG)
+
+    monkeypatch.setattr(Store, "follow", follow)
+    request = {"do": "hook", "data": '{"prompt": "kettle"}', "budget": 4000}
+    with served(place, watch=True):
+        write(place.root, user__kettle="The kettle is red.\n")
+        assert ask(place, request)["text"] == ""
+        may_go_on.set()
+        assert is_asked.wait(LONG)
+        assert "[user/kettle]" in ask(place, request)["text"]  # nobody follows them: the hook looks itself
 
 
 def test_a_hook_finds_what_changed_while_the_files_are_followed(place: Place) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from memdb.services.files.following import Followed, Follower
 from memdb.store import Store
 from tests.cli_support import make, write
 from tests.conftest import write_files
+from tests.fake_embedder import FakeEmbedder, Vector
 
 pytestmark = pytest.mark.usefixtures("no_model")
 
@@ -114,6 +115,38 @@ def test_an_atomic_rename_is_a_change(make_store: Callable[..., Store], notices:
             aside.replace(root / "user/one.md")
             events.wait(lambda number=number: bodies(store) == [f"one, version {number}\n"])  # type: ignore[misc]
     assert not any(event.kind in ("failed", "refused") for event in events.all)
+
+
+class Halting(FakeEmbedder):
+    """A model that waits, after its first batch, until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__(window=64)
+        self.halted, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed_passages(self, texts: Sequence[str], progress: object = None) -> Iterator[Vector]:
+        yield from super().embed_passages(texts)
+        self.halted.set()
+        assert self.may_go_on.wait(LONG)
+
+
+def test_the_embedder_of_the_store_is_used_and_a_long_sync_ends_between_two_batches(tmp_path: Path) -> None:
+    write_files(tmp_path, {f"user/m{n}.md": f"Memory number {n}.\n" for n in range(100)})
+    embedder, ended = Halting(), threading.Event()
+    with Store.init(tmp_path, embedder=embedder) as store:
+        events = Events()
+        thread = threading.Thread(target=store.follow, args=(events,), kwargs={"ended": ended}, daemon=True)
+        thread.start()
+        assert embedder.halted.wait(LONG)
+        ended.set()
+        embedder.may_go_on.set()
+        thread.join(LONG)
+        assert not thread.is_alive()
+        read = len(embedder.read)
+        assert 0 < read < 100
+        assert events.kinds() == ["stopped"]
+        report = store.sync()  # and the next one does the rest
+        assert (report.embedded, report.pending) == (100 - read, 0)
 
 
 def test_what_is_already_behind_is_synced_at_the_start(make_store: Callable[..., Store]) -> None:

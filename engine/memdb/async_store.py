@@ -61,6 +61,10 @@ class AsyncStore:
         """Make a folder a store, or open it where it is one, as `Store.init` does."""
         return Opening(partial(Store.init, root, db=db, embedder=embedder))
 
+    def another(self) -> Opening:
+        """The same folder opened once more with the same embedder, as `Store.another` does."""
+        return Opening(self.store.another)
+
     async def __aenter__(self) -> AsyncStore:
         return self
 

@@ -52,7 +52,7 @@ class Opened:
     """An open store, whatever is asked of it. Safe to share between threads: calls wait for one another."""
 
     def __init__(self, place: Place, embedder: Embedder | None = None) -> None:
-        self.place = place
+        self.place, self._given = place, embedder
         self._lock = threading.RLock()
         self._context = Context(place, embedder)
         self._worker: Worker | None = None

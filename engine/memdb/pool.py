@@ -77,7 +77,7 @@ class StorePool:
             return [name for name, held in self._held.items() if held.store is not None]
 
     def is_followed(self, name: str) -> bool:
-        """Whether the system tells of changes in the files of a store, so that nobody has to look at them."""
+        """Whether a watcher brings the index of a store up to the files, so that nobody has to look at them."""
         held = self._held.get(name)
         return held is not None and held.is_followed
 
@@ -173,6 +173,7 @@ class StorePool:
         if store.damage:
             remarks.append(f"The database was rebuilt from the files: {store.damage}")
         if self._watch:
+            held.is_followed = True  # its first sync has begun; what keeps it from following, the next event says
             held.watcher = threading.Thread(
                 target=_follow, args=(store, held), daemon=True, name=f"memdb-follow-{name}"
             )

@@ -223,13 +223,18 @@ class Store(Moving):
     ) -> None:
         """Sync whenever files change, until the event `ended` is set; `tell` is called with what happens.
 
-        Works on a store of its own, so that other calls need not wait. `walk` and `poll` are the seconds between two
-        walks of all files with and without notices of the system (60 and 2), `notices` says whether to use them.
+        Works on a store of its own with the same embedder, so that other calls need not wait. `walk` and `poll` are the
+        seconds between two walks of all files with and without notices of the system (60 and 2), `notices` says whether
+        to use them. A sync that goes on when the event is set ends between two batches of files or texts.
         """
         from memdb.services.files.following import POLL, WALK, Follower
 
         walk, poll = WALK if walk is None else walk, POLL if poll is None else poll
-        Follower(lambda: Store(self.place), tell, ended=ended, walk=walk, poll=poll, notices=notices).run()
+        Follower(self.another, tell, ended=ended, walk=walk, poll=poll, notices=notices).run()
+
+    def another(self) -> Store:
+        """The same folder opened once more with the same embedder: calls of one need not wait for the other's."""
+        return Store(self.place, self._given)
 
     def mirrored(self) -> Sequence[Path]:
         """The files and folders that were added, there or not."""

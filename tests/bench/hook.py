@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import NamedTuple
 import memdb
 from memdb.base import asking, warm
 from memdb.base.place import Place
+from memdb.services.files.following import Followed
 from memdb.serving import hook
 from memdb.serving.server import Server
 from memdb.store import Store
@@ -101,7 +101,16 @@ def rows_of(place: Place, questions: Sequence[str], size: int, runs: int) -> Ite
 
 
 class SyntheticServer(Server):
-    """A warm process whose model costs nothing."""
+    """A warm process whose model costs nothing. The event `watching` is set once it has read the files."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place, idle=0, watch=True)
+        self.watching = threading.Event()
+
+    def _note(self, event: Followed) -> None:
+        super()._note(event)
+        if event.kind == "watching":
+            self.watching.set()
 
     def _opened(self) -> Store:
         super()._opened().close()
@@ -116,15 +125,13 @@ def measure(base: Path, size: int, runs: int) -> Iterator[Row]:
     with Store.init(root, embedder=embedder) as store:
         store.sync()
         place = store.place
-    server = SyntheticServer(place, idle=0, watch=True)
+    server = SyntheticServer(place)
     server.start()
     serving = threading.Thread(target=server.run)
     serving.start()
     try:
-        server._ready.wait(READY_SECONDS)
-        end = time.monotonic() + READY_SECONDS
-        while not server._is_followed and time.monotonic() < end:
-            server._stop.wait(0.1)
+        assert server._ready.wait(READY_SECONDS)
+        assert server.watching.wait(READY_SECONDS)
         assert warm.read_info(place) is not None
         yield from rows_of(place, questions, size, runs)
     finally:

@@ -203,9 +203,9 @@ def expose_hidden(text: str) -> str:
     Zero-width and bidi marks, tag characters, all other format characters, C0 and C1 controls (but not
     newline and tab), line and paragraph separators, blank letters, surrogates.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(f"<U+{ord(char):04X}>" if _is_hidden(char) else char for char in text)
+    # A text has few different characters, and is passed here for every hit of every prompt.
+    shown = {ord(char): f"<U+{ord(char):04X}>" for char in set(text) if _is_hidden(char)}
+    return text.translate(shown) if shown else text
 
 
 def _is_hidden(char: str) -> bool:

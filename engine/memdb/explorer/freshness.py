@@ -16,6 +16,7 @@ import apsw
 from memdb.base import secrets
 from memdb.base.place import Place
 from memdb.errors import MemdbError
+from memdb.services.context import Progress, silent
 from memdb.services.files.following import WALK, Followed, Follower
 from memdb.services.files.sync import SyncReport
 from memdb.store import Store
@@ -33,7 +34,7 @@ class Freshness:
     """Follows the files of a store from the first question on, and tells the store that it need not look at them."""
 
     def __init__(self, store: Store, *, idle: float = IDLE, walk: float = WALK, notices: bool = True) -> None:
-        self._place, self._idle, self._walk, self._notices = store.place, idle, walk, notices
+        self._store, self._idle, self._walk, self._notices = store, idle, walk, notices
         self._guard = threading.Lock()
         self._held = 0
         self._used = 0.0
@@ -85,7 +86,7 @@ class Freshness:
 
     def _run(self, ended: threading.Event) -> None:
         def make() -> _Synced:
-            return _Synced(self, ended)
+            return _Synced(self._store.another(), self, ended)
 
         failed: str | None = None
         try:
@@ -125,19 +126,18 @@ class Freshness:
     @property
     def place(self) -> Place:
         """Where the store is."""
-        return self._place
+        return self._store.place
 
 
 class _Synced:
     """A store of its own that is followed, which says when it was synced."""
 
-    def __init__(self, freshness: Freshness, ended: threading.Event) -> None:
-        self._freshness, self._ended = freshness, ended
-        self.place = freshness.place
-        self._store = Store(self.place)
+    def __init__(self, store: Store, freshness: Freshness, ended: threading.Event) -> None:
+        self._store, self._freshness, self._ended = store, freshness, ended
+        self.place = store.place
 
-    def sync(self) -> SyncReport:
-        report = self._store.sync()
+    def sync(self, *, progress: Progress = silent) -> SyncReport:
+        report = self._store.sync(progress=progress)
         self._freshness.synced(self._ended)
         return report
 

@@ -112,6 +112,8 @@ class Server:
         if self._pool is None:
             threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
         if self._watch and self._store is not None:
+            # Its first sync reads what changed while nobody looked: a hook that did so too would be late.
+            self._is_followed = True
             self._follower = threading.Thread(
                 target=self._store.follow,
                 args=(self._note,),

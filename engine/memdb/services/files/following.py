@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from memdb.base import files
 from memdb.base.place import FOLDER, Place
 from memdb.errors import MemdbError, Refused, StoreUnreadable
-from memdb.services.context import Context
+from memdb.services.context import Context, Progress, silent
 from memdb.services.files.sync import SyncReport
 
 QUIET = 0.2
@@ -63,11 +63,15 @@ class Followable(Protocol):
 
     place: Place
 
-    def sync(self) -> SyncReport: ...
+    def sync(self, *, progress: Progress = silent) -> SyncReport: ...
 
     def mirrored(self) -> Sequence[Path]: ...
 
     def close(self) -> None: ...
+
+
+class _Ended(Exception):
+    """The event was set while a sync went on; what is left of it the next one does."""
 
 
 class Follower:
@@ -196,7 +200,9 @@ class Follower:
         """One sync; seconds until it has to be tried again, None where the usual pause will do."""
         begun = time.monotonic()
         try:
-            report = self._opened().sync()
+            report = self._opened().sync(progress=self._go_on)
+        except _Ended:
+            return None
         except MemdbError as error:
             known = {Refused: "refused", StoreUnreadable: "unreadable"}
             kind = next((name for type_, name in known.items() if isinstance(error, type_)), "failed")
@@ -210,6 +216,11 @@ class Follower:
             self._tell(Followed("synced", notices=self._notices, report=report, seconds=seconds))
         self._trouble = None
         return None
+
+    def _go_on(self, _what: str, _done: int, _total: int) -> None:
+        """Between two batches of a sync: thousands of texts that wait for the model keep nobody from ending."""
+        if self._ended.is_set():
+            raise _Ended
 
 
 def added_paths(context: Context) -> list[Path]:

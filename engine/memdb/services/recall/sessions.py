@@ -107,9 +107,13 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _prune(folder: Path) -> None:
+    with os.scandir(folder) as entries:  # for every prompt: cheaper than a path for each
+        stashes = [entry for entry in entries if entry.name.endswith(".json")]
+    if len(stashes) <= MOST:
+        return
     found = []
-    for file in _files(folder):
+    for entry in stashes:
         with suppress(OSError):  # another process took it
-            found.append((file.stat().st_mtime_ns, file))
-    for _, file in sorted(found)[: max(0, len(found) - MOST)]:
-        file.unlink(missing_ok=True)
+            found.append((entry.stat().st_mtime_ns, entry.path))
+    for _, path in sorted(found)[:-MOST]:
+        Path(path).unlink(missing_ok=True)
