@@ -113,7 +113,11 @@ candidate as materialized (
 mean as materialized (
     select (total(vector) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector,
            (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
-           count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness
+           count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness,
+           coalesce((select max(similarity) from near), 0.0) as nearest,
+           coalesce((select max(share) from matched), 0.0) as share,
+           exists (select 1 from entity where similarity >= :entity_telling) as is_named,
+           exists (select 1 from entity where title >= :entity_telling) as is_titled
     from candidate
 ),
 deviation as materialized (
@@ -137,6 +141,10 @@ large as materialized (
 ),
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
 -- only the news of it does; from :pool_texts candidates on, a title that the question has.
+-- Whether anything answers the question at all, `is_answered` says. In a small store a text that is near does, or one that holds half
+-- of its words, or one of few that mention what it names. Of many texts some are one of these by chance, so in a large store they are
+-- added up: the nearest similarity, :answer_words for a share of words above a half (less than that takes away), :answer_named; the
+-- sum has to reach :answer_floor. Nearly all words of the question, or a title that it has, are enough by themselves.
 scored as materialized (
     select found.node_id,
            case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
@@ -147,7 +155,12 @@ scored as materialized (
            vector.place as vector_place, vector.similarity as vector_similarity,
            keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
            iif(entity.similarity > 0 or largeness = 1, entity.place, null) as entity_place,
-           max(entity.similarity, (largeness = 1) * entity.title) as entity_similarity
+           max(entity.similarity, (largeness = 1) * entity.title) as entity_similarity,
+           mean.nearest + largeness * (:answer_words * (mean.share - :keyword_strong) + :answer_named * is_named)
+               >= :vector_floor + largeness * (:answer_floor - :vector_floor)
+           or mean.share >= :keyword_strong + largeness * (:keyword_whole - :keyword_strong)
+           or is_named and largeness < 1
+           or is_titled as is_answered
     from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
     join mean
     left join large on large.node_id = found.node_id
@@ -155,15 +168,10 @@ scored as materialized (
     left join vector on vector.node_id = found.node_id
     left join entity on entity.node_id = found.node_id
 )
--- Of many texts some are a little near to any question: in a large store the nearest has to reach :answer_floor, or some text has to
--- hold half of the question or be one of few that mention what it names; else nothing answers it.
 select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
        vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
 from scored
 join node on node.id = scored.node_id
 where (scored.mixed > 0 or evidence > 0)
-  and (not :vector_on or not :keyword_on
-       or (select max(similarity) from near) >= (select :vector_floor + largeness * (:answer_floor - :vector_floor) from mean)
-       or exists (select 1 from matched where share >= :keyword_strong)
-       or exists (select 1 from entity where similarity >= :entity_telling or title >= :entity_telling))
+  and (is_answered or not :vector_on or not :keyword_on)
 order by score desc, node.key;

@@ -32,6 +32,17 @@ FIELD_WEIGHTS = {"name_weight": 3.0, "description_weight": 2.0, "tags_weight": 2
 KEYWORD_STRONG = 0.5
 """A text that holds this share of the question's words, weighed by how rare they are, is a candidate by that alone."""
 
+KEYWORD_WHOLE = 0.9
+"""Of many texts, one answers by its words alone if it holds this share of the question's."""
+
+ANSWER_WORDS, ANSWER_NAMED = 0.36, 0.12
+"""How much nearer to the answer of a large store a question comes by all its words, against half of them, and by naming
+what few texts mention, as parts of what lies between the model's floor and 1.
+
+Measured with MiniLM on stores of chats, 2Wiki, MuSiQue and SciFact: of 170 to 510 questions to others, 99, 53, 70
+and 96 % are left unanswered (96, 38, 45 and 81 where the nearest text, half of the words and a name each were
+enough), and of 755 own questions 4 (1)."""
+
 KEYWORD_WEAK = 0.25
 """One that holds less, down to this share, is a candidate unless the vector arm is on and finds it far away."""
 
@@ -181,9 +192,12 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "vector_on": 0,
         "vector_floor": 0.0,
         "answer_floor": 0.0,
+        "answer_words": 0.0,
+        "answer_named": 0.0,
         "entity_telling": ENTITY_TELLING,
         "vector_weak": 0.0,
         "keyword_strong": KEYWORD_STRONG,
+        "keyword_whole": KEYWORD_WHOLE,
         "keyword_weak": KEYWORD_WEAK,
         "keyword_alone": KEYWORD_ALONE,
         "keyword_tail": KEYWORD_TAIL,
@@ -292,6 +306,8 @@ def _vector_values(card: ModelCard, hits: Sequence[tuple[str, float]]) -> dict[s
         "vector_hits": json.dumps(hits),
         "vector_on": 1,
         "vector_floor": card.floor,
+        "answer_words": ANSWER_WORDS * (1 - card.floor),
+        "answer_named": ANSWER_NAMED * (1 - card.floor),
         "answer_floor": card.answer_floor,
         "vector_weak": card.floor * VECTOR_WEAK,
         "vector_mean": card.floor - VECTOR_DEVIATION,

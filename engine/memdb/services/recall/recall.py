@@ -282,10 +282,12 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
             message = f"No memory has enough of the question's words, and the vector arm is off: {reason}."
         else:
             code = "below_floor"
-            message = (
-                f"Nothing in the store is close enough: the nearest similarity is {pool.nearest:.2f},"
-                f" the floor is {pool.floor:.2f}."
+            below = (
+                f"the floor is {pool.floor:.2f}"
+                if pool.nearest < pool.floor
+                else f"and no text holds enough of the question's words to answer it (floor {pool.floor:.2f})"
             )
+            message = f"Nothing in the store is close enough: the nearest similarity is {pool.nearest:.2f}, {below}."
     result.empty_because, result.empty_message = code, message
 
 
