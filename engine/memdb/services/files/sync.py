@@ -19,9 +19,10 @@ from memdb.services.context import Context, Progress, silent
 from memdb.services.documents import document_scan, documents
 from memdb.services.documents.documents import DocumentReport
 from memdb.services.entities import mentions, vocabulary
+from memdb.services.files import rekeying
 from memdb.services.forgetting import scrubbing
 from memdb.services.index import clustering, indexing, vectors
-from memdb.services.index.indexing import Reading, Rekeyed
+from memdb.services.index.indexing import Reading
 
 BATCH = 500
 """Files per write transaction: short enough that other writers do not wait, long enough to be fast."""
@@ -33,9 +34,6 @@ again."""
 MISSING_SHARE = 0.5
 """A sync that finds more than this share of the files gone asks first: more often a disk is away than a person deletes
 so much."""
-
-READ_WHOLE = "read_whole"
-"""The stamp of a store whose folder was read to its end once: what is found after that is new."""
 
 LAST_WAIT = 0.2
 """Seconds that a part of a sync waits for another writer where the parts before it used the time up."""
@@ -182,11 +180,14 @@ def _scrub(context: Context, wait: float) -> None:
 def _behind(context: Context, walk: Walk) -> bool:
     """Whether there is more to do than files to read.
 
-    The journal says more than the tables, the walk met other problems than the last one, or a forget is not done.
+    The journal says more than the tables, the walk met other problems than the last one, or a forget or an earlier sync
+    is not done.
     """
     if walk.leftovers or context.journal_is_ahead() or context.database.meta("scrub") is not None:
         return True
     if vocabulary.is_outdated(context.database) or context.database.meta("signs_stale") is not None:
+        return True
+    if rekeying.is_pending(context.database):
         return True
     stood = context.database.rows("select path, reason from problem where code = 'walk' order by path, reason")
     return [tuple(row) for row in stood] != walk.problems
@@ -211,7 +212,7 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
             "insert into problem (path, line, code, reason) values (?, null, 'walk', ?)", found.walk.problems
         )
     report.unchanged = found.walk.count - len(found.suspects)
-    ids = _Ids()
+    changed = rekeying.Changes(database)
     removals = list(gone)
     done = 0
     for batch in _batches(found.suspects):
@@ -230,7 +231,7 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
             _note_unread(database, same, unread)
             moves = {r.found.path: moved[r.found.path] for r in unequal if r.found.path in moved}
             context.append(*_past_records(context, unequal, removals, moves))
-            ids.note(indexing.apply(database, unequal, removals, moves))
+            changed.note(indexing.apply(database, unequal, removals, moves))
         removals = []
         report.unchanged += len(same)
         for reading in unequal:
@@ -245,11 +246,12 @@ def _apply(context: Context, found: Plan, report: SyncReport, yes: bool, progres
     with database.write():
         if removals:
             context.append(*_past_records(context, [], removals, {}))
-            ids.note(indexing.apply(database, [], removals, {}))
-        context.append(*ids.records(), *birth_records(database, ids.fresh()))
+            changed.note(indexing.apply(database, [], removals, {}))
+        context.append(*changed.records())
+        changed.end()
         context.set_forgotten(set())
-        if database.meta(READ_WHOLE) is None:
-            database.set_meta(READ_WHOLE, "1")
+        if database.meta(rekeying.READ_WHOLE) is None:
+            database.set_meta(rekeying.READ_WHOLE, "1")
     report.removed = len(gone)
 
 
@@ -293,55 +295,6 @@ def _note_unread(database: Database, read: list[Reading], unread: list[Reading])
         run("update source set mtime_ns = -1 where path = ?", (path,))
         run("delete from problem where path = ? and code = 'unreadable'", (path,))
         run("insert into problem (path, line, code, reason) values (?, null, 'unreadable', ?)", (path, reading.error))
-
-
-class _Ids:
-    """The ids that memories had before a sync and have after it, over all its batches."""
-
-    def __init__(self) -> None:
-        self._before: dict[int, str | None] = {}
-        self._after: dict[int, str] = {}
-
-    def note(self, rekeyed: Rekeyed) -> None:
-        """Take note of what a batch changed; of a memory that is new to the index nothing has to follow."""
-        for memory, (old, new) in rekeyed.items():
-            self._before.setdefault(memory, old)
-            self._after[memory] = new
-
-    def records(self) -> list[Record]:
-        """The journal record by which earlier texts follow, or none."""
-        return rename_records({memory: (old, self._after[memory]) for memory, old in self._before.items()})
-
-    def fresh(self) -> list[str]:
-        """The ids of the memories that are new to the index."""
-        return sorted(self._after[memory] for memory, old in self._before.items() if old is None)
-
-
-def birth_records(database: Database, keys: Iterable[str], *, made: bool = False) -> list[Record]:
-    """The journal records of memories that came to be: those that memdb made, and those that a later sync finds.
-
-    What the first reading of a folder finds may be of any age. A memory that another machine saw first has its record.
-    """
-    if not made and database.meta(READ_WHOLE) is None:
-        return []
-    return [history.created_record(key) for key in keys if not _is_born(database, key)]
-
-
-def _is_born(database: Database, key: str) -> bool:
-    """Whether a memory came to be since it was deleted last."""
-    return bool(
-        database.value(
-            "select exists (select 1 from memory_birth where memory_key = ?1 and at > coalesce("
-            "(select max(at) from memory_version where memory_key = ?1 and reason = 'deleted'), ''))",
-            (key,),
-        )
-    )
-
-
-def rename_records(rekeyed: Rekeyed) -> list[Record]:
-    """The journal record by which the earlier texts of memories follow them to other ids, or none."""
-    moves = {old: new for old, new in rekeyed.values() if old is not None and old != new}
-    return [history.rename_record(moves)] if moves else []
 
 
 def _batches(items: list[Found]) -> Iterator[list[Found]]:
@@ -439,7 +392,7 @@ def version_of(context: Context, path: str, reason: str) -> list[Record]:
         "select sha256, reason from memory_version where memory_key = ? order by id desc limit 1", (key,)
     )
     # A file that came back as it was when it was deleted had that text in two lives.
-    if last and last[0][0] == digest and not (last[0][1] == "deleted" and _is_born(context.database, key)):
+    if last and last[0][0] == digest and not (last[0][1] == "deleted" and rekeying.is_born(context.database, key)):
         return []
     # The stored text of a memory with a secret is redacted: it is not what was written, so it is withheld.
     return [history.version_record(key, digest, reason, text, "secret" if secret else None)]

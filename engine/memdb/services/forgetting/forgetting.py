@@ -12,7 +12,7 @@ from memdb.base.journal import Record
 from memdb.domain import history, remains
 from memdb.errors import NotFound, NotWritable
 from memdb.services.context import Context
-from memdb.services.files import sync
+from memdb.services.files import rekeying, sync
 from memdb.services.forgetting import forgotten_decisions, scrubbing
 from memdb.services.index import clustering, indexing
 from memdb.services.memories import reading
@@ -94,7 +94,7 @@ def _memory(context: Context, key: str) -> Forgotten:
         context.append(history.forget_record(key, decided))
         if path is not None:
             rekeyed = indexing.apply(database, [], [path], {})
-            context.append(*sync.rename_records(rekeyed))
+            context.append(*rekeying.rename_records(rekeyed))
         _rewrite(context, alone)
         if path is not None:
             context.journal.rewrite(importing.without(path, digest))

@@ -15,7 +15,7 @@ from memdb.base import text as texts
 from memdb.domain import frontmatter, memories
 from memdb.errors import Changed, Refused, SecretFound, UsageError
 from memdb.services.context import Context
-from memdb.services.files import sync
+from memdb.services.files import rekeying, sync
 from memdb.services.index import indexing
 from memdb.services.memories import reading, restating
 from memdb.services.memories.restating import Restated
@@ -207,7 +207,7 @@ def _index(context: Context, found: files.Found, data: bytes, reason: str | None
         context.append(*sync.version_of(context, found.path, reason))
     rekeyed = indexing.apply(context.database, [sync.reading_of(found, data)], [], {})
     fresh = [new for old, new in rekeyed.values() if old is None]
-    context.append(*sync.rename_records(rekeyed), *sync.birth_records(context.database, fresh, made=made))
+    context.append(*rekeying.rename_records(rekeyed), *rekeying.birth_records(context.database, fresh, made=made))
 
 
 def put(

@@ -21,7 +21,7 @@ from memdb.domain import documents, history
 from memdb.domain.importers import MANIFEST, CannotImport
 from memdb.errors import NotWritable, Refused
 from memdb.services.context import Context, Progress
-from memdb.services.files.sync import READ_WHOLE
+from memdb.services.files.rekeying import READ_WHOLE
 
 VERSION = 1
 """Of the layout of these zips: `memdb.json`, `files/`, `journal/`, `snapshots/`, `config.json`, `memory.db`."""
