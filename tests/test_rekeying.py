@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memdb.services.files import rekeying
+from memdb.services.files import rekeying, sync
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.histories import differing
@@ -30,6 +30,7 @@ def killed(make_store: Callable[..., Store], monkeypatch: pytest.MonkeyPatch) ->
     def die(_: rekeying.Changes) -> None:
         raise Killed
 
+    monkeypatch.setattr(sync, "RACY_NS", 0)  # no file is read again for being young
     with monkeypatch.context() as patch:
         patch.setattr(rekeying.Changes, "records", die)
         with pytest.raises(Killed):
