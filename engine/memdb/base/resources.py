@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 
@@ -33,6 +33,23 @@ def migrations() -> tuple[tuple[str, str], ...]:
     """Every migration as `(name, statements)`, in the order in which they apply."""
     files = sorted(folder("migrations").glob("[0-9]*.sql"))
     return tuple((file.stem, file.read_text(encoding="utf-8")) for file in files)
+
+
+def migrations_digest() -> str:
+    """Changes when the text of a migration does: a database that has it was compared with what they make."""
+    return _digest(migrations())
+
+
+def views_digest() -> str:
+    """Changes when a view's text does, so that a program with newer views puts them in."""
+    return _digest(views())
+
+
+@lru_cache(maxsize=4)
+def _digest(statements: tuple[tuple[str, str], ...]) -> str:
+    from hashlib import sha256  # noqa: PLC0415
+
+    return sha256("".join(statement for _, statement in statements).encode()).hexdigest()
 
 
 @cache

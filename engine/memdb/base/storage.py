@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 from apsw import bestpractice
 
-from memdb.base import database_file, resources
+from memdb.base import blank, database_file, resources
 from memdb.errors import Busy, MemdbError, NewerStore, NotWritable, StoreUnreadable
 
 APPLICATION_ID = 0x6D656D64
@@ -68,6 +68,7 @@ class Database:
         self.vector_reason: str | None = None
         self._busy_ms = BUSY_MS
         self._page_size = page_size
+        self._laid = False
         self._before_write = before_write
         self.connection = self._connect(create)
         try:
@@ -87,6 +88,7 @@ class Database:
         writable = writable and os.access(self.path.parent, os.W_OK)
         try:
             if writable:
+                self._laid = create and blank.lay(self.path, self._kind())
                 connection = apsw.Connection(str(self.path), flags=flags)
             else:
                 self.read_only = True
@@ -159,13 +161,17 @@ class Database:
                 f"{self.path} was written by a newer memdb (it has {ahead[-1]}).",
                 hint="Upgrade memdb: pip install --upgrade memdb-engine",
             )
-        checked = self.meta("schema") == migrations_digest()
+        checked = self.meta("schema") == resources.migrations_digest()
         if applied and not checked and not self._has_tables_of(applied):
             raise Damaged(f"{self.path} has other tables than memdb makes.")
-        if len(applied) == len(known) and checked and self.meta("views") == views_digest():
+        if len(applied) == len(known) and checked and self.meta("views") == resources.views_digest():
+            if self._laid:
+                with self.write():
+                    self.connection.execute("update migration set applied_at = ?", (_now(),))
             return
         with self.write():
             applied = self._applied()
+            fresh = not applied
             self.connection.pragma("application_id", APPLICATION_ID)
             self.connection.execute(
                 "create table if not exists migration"
@@ -174,10 +180,14 @@ class Database:
             for name, statements in known:
                 if name not in applied:
                     self.connection.execute(statements)
-                    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-                    self.connection.execute("insert into migration values (?, ?)", (name, stamp))
-            self.set_meta("schema", migrations_digest())
+                    self.connection.execute("insert into migration values (?, ?)", (name, _now()))
+            self.set_meta("schema", resources.migrations_digest())
             self._create_views()
+            if fresh:
+                blank.keep(self._kind(), self.connection)
+
+    def _kind(self) -> blank.Kind:
+        return resources.migrations_digest(), resources.views_digest(), self._page_size
 
     def _has_tables_of(self, applied: set[str]) -> bool:
         """Whether tables, indexes and triggers are as these migrations make them; what somebody added is not looked at.
@@ -205,7 +215,7 @@ class Database:
             self.connection.execute(f'drop view "{name}"')
         for _, statement in resources.views():
             self.connection.execute(statement)
-        self.set_meta("views", views_digest())
+        self.set_meta("views", resources.views_digest())
 
     @contextmanager
     def patience(self, seconds: float) -> Iterator[None]:
@@ -318,18 +328,8 @@ def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str]]:
     }
 
 
-def migrations_digest() -> str:
-    """Changes when the text of a migration does: a database that has it was compared with what they make."""
-    from hashlib import sha256  # noqa: PLC0415
-
-    return sha256("".join(statements for _, statements in resources.migrations()).encode()).hexdigest()
-
-
-def views_digest() -> str:
-    """Changes when a view's text does, so that a program with newer views puts them in."""
-    from hashlib import sha256  # noqa: PLC0415
-
-    return sha256("".join(statement for _, statement in resources.views()).encode()).hexdigest()
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 READ_ERRORS = (
