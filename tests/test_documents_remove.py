@@ -54,6 +54,17 @@ def test_a_folder_below_an_added_one_is_removed_and_added_again(shelf: Shelf) ->
     shelf.assert_rebuilds()
 
 
+def test_a_hidden_file_is_read_only_as_long_as_it_is_added_itself(shelf: Shelf) -> None:
+    shelf.put({".draft.md": "The draft is grey.\n", "~copy.md": "The copy is grey.\n"})
+    shelf.add(".draft.md")
+    assert ids(shelf) == [".draft.md", "a.md", "b.md", "sub/c.md"]
+    assert shelf.store.sync().documents.unchanged == 5
+    shelf.store.remove(str(shelf.docs / ".draft.md"))
+    shelf.store.sync()
+    assert ids(shelf) == ["a.md", "b.md", "sub/c.md"]
+    shelf.assert_rebuilds()
+
+
 def test_adding_the_whole_folder_again_takes_back_what_was_removed(shelf: Shelf) -> None:
     shelf.store.remove(str(shelf.docs / "sub"))
     shelf.add()

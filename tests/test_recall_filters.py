@@ -92,7 +92,8 @@ def test_the_best_are_the_same_as_by_comparing_every_vector(store: Store, monkey
     assert by_bits[0] == "project/note-4321"
     wanted = store._context.embedder.embed_query("number 4321")
     rows = store._context.database.rows(
-        "select node.key, vector from passage join embedding using (model, text_sha256) join node on node.id = node_id"
+        "select node.key, vector from passage join embedding_model using (model)"
+        " join embedding using (model_id, text_sha256) join node on node.id = node_id"
     )
     exact = sorted((-round(float(vectors.from_blob(blob) @ wanted), 6), key) for key, blob in rows)
     assert by_bits[:1] == [key for _, key in exact[:1]]

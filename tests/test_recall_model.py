@@ -23,7 +23,10 @@ def models_of(store: Store) -> set[str]:
     embedded = {model for (model,) in database.rows("select distinct model from embedded")}
     assert passages == embedded
     signatures = database.rows("select passage_id, bits from signature")
-    vectors_of = "select passage.id, vec_quantize_binary(vector) from passage join embedding using (model, text_sha256)"
+    vectors_of = (
+        "select passage.id, vec_quantize_binary(vector) from passage join embedding_model using (model)"
+        " join embedding using (model_id, text_sha256)"
+    )
     assert sorted(signatures) == sorted(database.rows(vectors_of))
     return passages
 

@@ -30,7 +30,7 @@ def filled(root: Path, texts: Sequence[str]) -> Store:
         database.set_meta("model", identity)
         many = connection.executemany
         many("insert into node (id, kind, key, label) values (?, 'memory', ?, '')", list(enumerate(texts, 1)))
-        many("insert into embedding values (?, ?, ?)", [(identity, *row) for row in zip(texts, blobs, strict=True)])
+        vectors.put_vectors(connection, [(identity, *row) for row in zip(texts, blobs, strict=True)])
         many(
             "insert into passage (id, node_id, ordinal, start, stop, model, text_sha256)"
             " values (?1, ?1, 0, 0, 1, ?2, ?3)",

@@ -11,7 +11,7 @@ from memdb.base.text import sha256_text
 from memdb.errors import UsageError
 from memdb.services.entities import suggestions
 from memdb.services.entities.suggestions import Suggestion
-from memdb.services.index.vectors import signature
+from memdb.services.index.vectors import put_vectors, signature
 from memdb.store import Store
 from tests.answer_support import Answered, Said, answer
 from tests.conftest import write_files
@@ -192,9 +192,7 @@ def test_vectors_of_names_raise_a_pair_and_make_none(tmp_path: Path) -> None:
                 connection.execute("insert into entity values (?, ?, ?, null, 'rules')", (node, key, name))
                 vector = next(embedder.embed_passages([name])).tobytes()
                 given = (embedder.identity, sha256_text(name))
-                connection.execute(
-                    "insert into embedding (model, text_sha256, vector) values (?, ?, ?)", (*given, vector)
-                )
+                put_vectors(connection, [(*given, vector)])
                 connection.execute("insert into entity_name values (?, ?, ?, ?)", (node, *given, signature(vector)))
         found = suggestions.suggest(store._context)
         assert [(one.source.name, one.into.name, one.score) for one in found] == [("Grenada", "Granada", 0.55)]

@@ -1,7 +1,7 @@
 -- Which entities are called something near in meaning to the question? Needs sqlite-vec.
 -- Bit vectors give the candidates, the exact vectors the similarity.
 with near as materialized (
-    select entity_id, model, text_sha256
+    select entity_id, text_sha256
     from entity_name
     order by vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)), text_sha256
     limit :candidates
@@ -9,7 +9,8 @@ with near as materialized (
 scored as materialized (
     select near.entity_id, round(1 - vec_distance_cosine(embedding.vector, :vector), 12) as similarity
     from near
-    cross join embedding on embedding.model = near.model and embedding.text_sha256 = near.text_sha256
+    cross join embedding on embedding.model_id = (select model_id from embedding_model join meta on key = 'model' and value = model)
+        and embedding.text_sha256 = near.text_sha256
 )
 select node.id, scored.similarity
 from scored

@@ -39,7 +39,8 @@ compared as materialized (
     select passage.node_id, 1 - vec_distance_cosine(embedding.vector, :vector) as similarity
     from candidate
     cross join passage on passage.id = candidate.passage_id
-    cross join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256
+    cross join embedding on embedding.model_id = (select model_id from embedding_model join meta on key = 'model' and value = model)
+        and embedding.text_sha256 = passage.text_sha256
 ),
 scored as materialized (
     select node_id, max(similarity) as similarity from compared group by node_id

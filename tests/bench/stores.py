@@ -47,7 +47,10 @@ where sql is not null and (
 order by type = 'index'"""
 """What makes the tables, then the indexes."""
 
-VECTORS = "select vector from passage join embedding using (model, text_sha256) order by passage.id"
+VECTORS = (
+    "select vector from passage join embedding_model using (model)"
+    " join embedding using (model_id, text_sha256) order by passage.id"
+)
 
 KEYWORD_ROWS = "select rowid, name, description, tags, body, parts from fts"
 KEYWORDS = "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)"

@@ -35,6 +35,8 @@ AGENT_FOLDER = ".claude"
 LEFTOVER_PREFIX, LEFTOVER_SUFFIX = ".memdb-", ".tmp"
 """The name under which a file is written before it takes its own: one that stays behind was never finished."""
 
+NOT_A_MEMORY = "not a Markdown file"
+
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """A memory file larger than this is listed as a problem and not read: 16 MiB is a shelf of books."""
 
@@ -67,6 +69,7 @@ class Walk:
     files: dict[str, Found] = field(default_factory=dict)
     as_known: set[str] = field(default_factory=set)
     ignored: list[tuple[str, str]] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)  # real paths of files that are no memories
     problems: list[tuple[str, str]] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)  # files and folders that are there and could not be looked at
     leftovers: list[str] = field(default_factory=list)  # real paths of files that a killed save did not finish
@@ -113,7 +116,6 @@ def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
     cannot be listed: an index is never emptied because a disk was not there.
     """
     result, stamps = Walk(), known or {}
-    as_known = result.as_known
     try:
         top = root.stat()
     except OSError as error:
@@ -133,24 +135,10 @@ def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
                 result.unseen.append(storable(folder.prefix.rstrip("/")))
                 result.problems.append((result.unseen[-1], f"the folder cannot be read: {error.strerror}"))
             continue
-        for entry in listed:
-            try:
-                # Nearly all files are as they were, on every recall: no more is asked of them than this.
-                path = folder.prefix + entry.name
-                stamp = stamps.get(path) if folder.wanted else None
-                if stamp is not None:
-                    status = entry.stat()
-                    if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
-                        as_known.add(path)
-                        continue
-                _look(entry, folder, pending, result)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                result.unseen.append(storable(folder.prefix + entry.name))
-                result.problems.append((result.unseen[-1], f"cannot be read: {error.strerror}"))
+        _see(listed, folder, stamps, pending, result)
     result.files = dict(sorted(result.files.items()))
-    result.ignored.sort()
+    others = sorted(map(storable, result.others))  # of plain texts: the pairs are then in order but for few
+    result.ignored = sorted([*((path, NOT_A_MEMORY) for path in others), *result.ignored])
     result.problems.sort()
     return result
 
@@ -173,6 +161,39 @@ class _Folder:
     above: frozenset[tuple[int, int]]
 
 
+def _see(
+    listed: list[os.DirEntry[str]],
+    folder: _Folder,
+    known: Mapping[str, Stamp],
+    pending: list[_Folder],
+    result: Walk,
+) -> None:
+    """Look at the entries of a folder. Nearly all files are as they were, on every recall: of them no more is asked
+    than their stamp, and of a document that lies among them than its name.
+    """
+    prefix, wanted, as_known, others = folder.prefix, folder.wanted, result.as_known, result.others
+    for entry in listed:
+        name = entry.name
+        path = prefix + name
+        try:
+            stamp = known.get(path) if wanted else None
+            if stamp is not None:
+                status = entry.stat()
+                if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
+                    as_known.add(path)
+                    continue
+            elif name[0] != "." and not name.lower().endswith(MEMORY_SUFFIXES) and entry.is_file():
+                if wanted:
+                    others.append(path)
+                continue
+            _look(entry, folder, pending, result)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            result.unseen.append(storable(path))
+            result.problems.append((result.unseen[-1], f"cannot be read: {error.strerror}"))
+
+
 def _look(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], result: Walk) -> None:
     path = folder.prefix + entry.name
     if entry.is_dir(follow_symlinks=True):
@@ -182,7 +203,7 @@ def _look(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], resu
     elif entry.name.startswith(LEFTOVER_PREFIX) and entry.name.endswith(LEFTOVER_SUFFIX):
         result.leftovers.append(path)
     elif folder.wanted:
-        result.ignored.append((storable(path), "not a Markdown file"))
+        result.ignored.append((storable(path), NOT_A_MEMORY))
 
 
 def _take(entry: os.DirEntry[str], path: str, result: Walk) -> None:

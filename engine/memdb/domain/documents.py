@@ -161,8 +161,9 @@ def chunk_keys(document: str, chunks: Iterable[tuple[int, str | None]]) -> list[
 class Walked:
     """What walks over documents compare with, and what they saw beside the files that they give.
 
-    Files whose stamps are as `known` come to `as_known` by path only, folders that cannot be listed to `problems` with
-    the reason; so does what was added where it is gone.
+    `known` has no file that a walk would pass over, for its name or because it is excluded. Files whose stamps are as
+    known come to `as_known` by path only, folders that cannot be listed to `problems` with the reason; so does what was
+    added where it is gone.
     """
 
     known: Mapping[str, Stamp] = field(default_factory=dict)
@@ -183,24 +184,60 @@ def walk(added: Path, root: Path, excluded: Callable[[str], bool], walked: Walke
     if not is_folder:
         yield from _files(added.parent, root, excluded, [(added.name, added)], walked)
         return
-    pending = [added]
+    pending = [(os.fspath(added), _prefix_of(added, root))]
     while pending:
-        folder = pending.pop()
+        folder, prefix = pending.pop()
         try:
             with os.scandir(folder) as entries:
-                found = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
+                listed = list(entries)
         except OSError as error:
             # A folder that went away while the walk ran is no problem; the added one is.
-            if folder == added or not isinstance(error, FileNotFoundError):
-                walked.problems.append((stored_path(folder, root), f"{UNLISTED}: {error.strerror}"))
+            if folder == os.fspath(added) or not isinstance(error, FileNotFoundError):
+                walked.problems.append((stored_path(Path(folder), root), f"{UNLISTED}: {error.strerror}"))
             continue
+        rest = _not_as_known(listed, prefix, walked)
+        found = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in rest]
         found.sort(key=itemgetter(0))
-        names = [(name, entry) for name, entry, is_folder in found if not is_folder and _is_kept(name)]
-        yield from _files(folder, root, excluded, names, walked)
-        pending.extend(folder / name for name, _, is_folder in reversed(found) if is_folder and _is_entered(name))
+        names = [(name, entry) for name, entry, is_folder in found if not is_folder and is_kept(name)]
+        if names:
+            yield from _files(Path(folder), root, excluded, names, walked)
+        pending.extend(
+            (entry.path, f"{prefix}{storable(name)}/")
+            for name, entry, is_folder in reversed(found)
+            if is_folder and _is_entered(name)
+        )
 
 
-def _is_kept(name: str) -> bool:
+def _not_as_known(listed: list[os.DirEntry[str]], prefix: str, walked: Walked) -> list[os.DirEntry[str]]:
+    """The entries of a folder that are folders, new, changed or not to be read; of nearly all files no more is asked
+    than this, on every recall.
+    """
+    known, as_known = walked.known, walked.as_known
+    rest = []
+    for entry in listed:
+        path = prefix + entry.name
+        stamp = known.get(path)
+        if stamp is not None and "\\" not in path:  # what is stored with one may be another name
+            try:
+                status = entry.stat()
+            except OSError:
+                rest.append(entry)
+                continue
+            if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
+                as_known.add(path)
+                continue
+        rest.append(entry)
+    return rest
+
+
+def _prefix_of(folder: Path, root: Path) -> str:
+    """What the stored paths of the files of a folder begin with."""
+    at = stored_path(folder, root)
+    return at.rstrip("/") + "/" if at else ""
+
+
+def is_kept(name: str) -> bool:
+    """Whether a file of a folder is read for its name: it is not hidden, and no temporary one."""
     return not name.startswith((".", "~")) and not name.lower().endswith(TEMPORARY_SUFFIXES)
 
 
@@ -216,8 +253,7 @@ def _files(
     walked: Walked,
 ) -> Iterator[DocumentFile]:
     inside = folder.is_relative_to(root)
-    at = stored_path(folder, root)
-    prefix = at.rstrip("/") + "/" if at else ""
+    prefix = _prefix_of(folder, root)
     for name, entry in names:
         path = prefix + storable(name)
         stamp = walked.known.get(path)
@@ -231,7 +267,6 @@ def _files(
         except OSError as error:
             walked.problems.append((path, f"cannot be read: {error.strerror}"))
             continue
-        # Nearly all files are as they were, on every recall: no more is asked of them than this.
         if stamp == (status.st_size, status.st_mtime_ns, status.st_ctime_ns):
             walked.as_known.add(path)
         elif stat.S_ISREG(status.st_mode):

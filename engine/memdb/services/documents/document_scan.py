@@ -51,12 +51,12 @@ def scan(context: Context) -> Scan:
     with database.read():
         additions = database.rows("select path, excluded from addition order by path")
         added = [path for path, is_excluded in additions if not is_excluded]
-        stamps, places = _stamps(context, added)
+        excluded = _below([path for path, is_excluded in additions if is_excluded], root)
+        stamps, places = _stamps(context, added, excluded)
         stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
         kept, lost = snapshots.listed(context)
     if not additions and not places and not stood and not kept and not lost:
         return Scan({}, [], 0, [], [], [], [], is_behind=False)
-    excluded = _below([path for path, is_excluded in additions if is_excluded], root)
     wanted = _below(added, root)
     walked = Walked(stamps, problems=[(path, documents.LOST) for path in lost])
     found = [
@@ -119,8 +119,8 @@ class _Held(NamedTuple):
 _held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
 
 
-def _stamps(context: Context, added: Sequence[str]) -> tuple[Mapping[str, Stamp], int]:
-    """Size and times of every file that is not to be read anew whatever they are, and how many places there are.
+def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bool]) -> tuple[Mapping[str, Stamp], int]:
+    """Size and times of every file that a walk may take as it is, and how many places there are.
 
     Read again only when the database was written to: that takes longer than to look at the files.
     """
@@ -135,11 +135,17 @@ def _stamps(context: Context, added: Sequence[str]) -> tuple[Mapping[str, Stamp]
             for path, place in known.items()
             if place.state != "missing"
             and path not in outdated
-            # A file that no extension tells to read is read only where it was added itself.
-            and (path in alone or os.path.splitext(path)[1].lower() in documents.READABLE)  # noqa: PTH122 (no file yet)
+            and not excluded(path)
+            # A file that neither its name nor an extension tells to read is read only where it was added itself.
+            and (path in alone or _is_readable(path))
         }
         held = _held[database] = _Held(state, stamps, len(known))
     return held.stamps, held.places
+
+
+def _is_readable(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return documents.is_kept(name) and os.path.splitext(name)[1].lower() in documents.READABLE  # noqa: PTH122 (no file yet)
 
 
 def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:

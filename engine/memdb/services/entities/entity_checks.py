@@ -206,9 +206,10 @@ def _said(what: str, rows: list[str]) -> str:
 
 def _vectors(database: Database) -> str | None:
     rows = database.rows(
-        "select entity.id, name, entity_name.text_sha256, embedding.model is null, entity_name.model"
-        " from entity_name join entity on entity.id = entity_id left join embedding"
-        " on embedding.model = entity_name.model and embedding.text_sha256 = entity_name.text_sha256 order by name"
+        "select entity.id, name, entity_name.text_sha256, not exists (select 1"
+        " from embedding_model join embedding using (model_id) where embedding_model.model = entity_name.model"
+        " and embedding.text_sha256 = entity_name.text_sha256),"
+        " entity_name.model from entity_name join entity on entity.id = entity_id order by name"
     )
     without = [name for _, name, _, is_missing, _ in rows if is_missing]
     others = [name for _, name, digest, _, _ in rows if sha256_text(name) != digest]

@@ -217,7 +217,8 @@ def _with_meaning(context: Context, named: dict[str, Named], pairs: Sequence[Nea
     keys = json.dumps(sorted({key for pair in pairs for key in (pair.a, pair.b)}), ensure_ascii=False)
     rows = context.database.rows(
         "select name_key, vector from json_each(?) cross join entity on name_key = value"
-        " join entity_name on entity_id = entity.id join embedding using (model, text_sha256) where model = ?",
+        " join entity_name on entity_id = entity.id join embedding_model using (model)"
+        " join embedding using (model_id, text_sha256) where model = ?",
         (keys, identity),
     )
     vectors = {key: array("f", vector) for key, vector in rows}

@@ -131,7 +131,8 @@ def _by_vectors(context: Context, one: Compared) -> list[str] | None:
     """The ids near to a memory in meaning; None where it has no vector, or none can be compared."""
     database = context.database
     vector = database.value(
-        "select vector from passage join embedding using (model, text_sha256) where node_id = ?"
+        "select vector from passage join embedding_model using (model)"
+        " join embedding using (model_id, text_sha256) where node_id = ?"
         " order by ordinal limit 1",
         (one.node,),
     )

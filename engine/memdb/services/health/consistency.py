@@ -54,14 +54,16 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         f"select raw from link where status = 'resolved' and ({LINKED}) not in (select src, dst, kind from edge)",
     ),
     "vectors": (
-        "select text_sha256 from passage where (model, text_sha256) not in (select model, text_sha256 from embedding)",
+        "select text_sha256 from passage where (model, text_sha256)"
+        " not in (select model, text_sha256 from embedding_model join embedding using (model_id))",
         "select node.key from embedded join memory on memory.id = node_id join node on node.id = node_id"
         " where trim(name || description || body) <> '' and node_id not in (select node_id from passage)",
         "select node.key from passage join node on node.id = node_id"
         " where node_id not in (select node_id from embedded)",
         "select node.key from embedded join node on node.id = node_id left join memory using (id)"
         " left join chunk using (id) where embedded.text_sha256 <> coalesce(memory.text_sha256, chunk.text_sha256)",
-        "select text_sha256 from embedding join meta as model on model.key = 'model' and model.value = embedding.model"
+        "select text_sha256 from embedding join embedding_model using (model_id)"
+        " join meta as model on model.key = 'model' and model.value = embedding_model.model"
         " join meta as dims on dims.key = 'dims' where length(vector) <> 4 * dims.value",
     ),
     "vector index": (

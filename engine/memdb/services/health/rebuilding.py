@@ -19,11 +19,16 @@ from memdb.services.files.sync import SyncReport
 from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
 from memdb.services.health import checking
+from memdb.services.index import vectors
 
 SALVAGE_BATCH = 1000
 
 HEAL_EMBEDS = 16
 """Texts embedded while damage is mended: whoever met it is waiting. What was salvaged is free, `sync` does the rest."""
+
+VECTORS = "select model, text_sha256, vector from embedding_model join embedding using (model_id)"
+VECTORS_BY_NAME = "select model, text_sha256, vector from embedding"
+"""Of an older database; before migration 14 each vector had the model's name beside it."""
 
 UNIT_TOLERANCE = 2e-6
 """How far the length of a vector of float32 may be from 1 (measured: 7e-8); more tells of a byte that changed."""
@@ -146,13 +151,13 @@ def _salvage(old: Path, fresh: Database) -> int:
         return 0
     taken = 0
     try:
-        rows = source.execute("select model, text_sha256, vector from embedding")
+        rows = source.execute(VECTORS if source.table_exists(None, "embedding_model") else VECTORS_BY_NAME)
         while True:
             batch = [row for row in _some(rows) if is_unit(row[2])]
             if not batch:
                 break
             with fresh.write() as connection:
-                connection.executemany("insert or ignore into embedding values (?, ?, ?)", batch)
+                vectors.put_vectors(connection, batch)
             taken += len(batch)
     except (*DAMAGE, *UNREADABLE_VALUES, apsw.SQLError):
         # What was read before the damage is kept; the rest is embedded again.

@@ -106,9 +106,8 @@ def embed_waiting(context: Context, *, limit: int | None = None, progress: Progr
         embedded += vectors.embed_texts(context, identity, {digests[entity]: names[entity] for entity in batch})
         with database.write() as connection:
             for entity in batch:
-                vector = database.value(
-                    "select vector from embedding where model = ? and text_sha256 = ?", (identity, digests[entity])
-                )
+                vector = vectors.vector_of(database, identity, digests[entity])
+                assert vector is not None
                 # The entity may have gone, or be called otherwise, while the model was at work.
                 connection.execute(
                     "insert or replace into entity_name select id, ?, ?, ? from entity where id = ? and name = ?",

@@ -16,6 +16,7 @@ from memdb.services.context import Context, Progress, silent
 
 # numpy costs more than all of a `memdb list`: it is loaded where vectors are at work.
 if TYPE_CHECKING:
+    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
@@ -48,7 +49,8 @@ and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
 order by id"""
 """A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
 
-MISSING = """select passage.id, vector from passage join embedding using (model, text_sha256)
+MISSING = """select passage.id, vector from passage
+join embedding_model using (model) join embedding using (model_id, text_sha256)
 where passage.id > ? and passage.id not in (select passage_id from signature) order by passage.id limit ?"""
 
 CHOSEN = f"""select id, name, description, body, text_sha256
@@ -180,11 +182,7 @@ def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
 
     What was done before a failure stays done. Raises ModelUnavailable.
     """
-    known = {
-        digest
-        for digest in texts
-        if context.database.value("select 1 from embedding where model = ? and text_sha256 = ?", (identity, digest))
-    }
+    known = {digest for digest in texts if vector_of(context.database, identity, digest) is not None}
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     done: list[tuple[str, str, bytes]] = []
     try:
@@ -205,8 +203,30 @@ def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
 def _keep(database: Database, done: list[tuple[str, str, bytes]]) -> None:
     if done:
         with database.write() as connection:
-            connection.executemany("insert or ignore into embedding values (?, ?, ?)", done)
+            put_vectors(connection, done)
         done.clear()
+
+
+def vector_of(database: Database, model: str, text_sha256: str) -> bytes | None:
+    """The blob of a text's vector in the cache, or None."""
+    found: bytes | None = database.value(
+        "select vector from embedding_model join embedding using (model_id) where model = ? and text_sha256 = ?",
+        (model, text_sha256),
+    )
+    return found
+
+
+def put_vectors(connection: apsw.Connection, rows: Sequence[tuple[str, str, bytes]]) -> None:
+    """Put vectors, given as (model, sha256 of the text, vector), into the cache, where they are not there yet."""
+    connection.executemany(
+        "insert or ignore into embedding_model (model) values (?)",
+        [(model,) for model in sorted({row[0] for row in rows})],
+    )
+    connection.executemany(
+        "insert or ignore into embedding (model_id, text_sha256, vector)"
+        " select model_id, ?2, ?3 from embedding_model where model = ?1",
+        rows,
+    )
 
 
 def _write_passages(database: Database, node: int, identity: str, plan: list[tuple[int, int, str]]) -> None:
@@ -216,7 +236,8 @@ def _write_passages(database: Database, node: int, identity: str, plan: list[tup
     run = database.connection.execute
     for ordinal, (start, stop, text) in enumerate(plan):
         digest = sha256_text(text)
-        vector = database.value("select vector from embedding where model = ? and text_sha256 = ?", (identity, digest))
+        vector = vector_of(database, identity, digest)
+        assert vector is not None
         run(
             "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
             (node, ordinal, start, stop, identity, digest),
@@ -292,7 +313,8 @@ def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
     rows = database.rows(
         "select node.key, name || char(10) || description || char(10) || body, vector from embedded"
         " join memory on memory.id = embedded.node_id join node on node.id = memory.id"
-        " join passage on passage.node_id = memory.id join embedding using (model, text_sha256)"
+        " join passage on passage.node_id = memory.id"
+        " join embedding_model using (model) join embedding using (model_id, text_sha256)"
         " order by node.key, passage.ordinal"
     )
     rows = [(key, text, from_blob(blob)) for key, text, blob in rows]

@@ -1,0 +1,2 @@
+-- What a store of schema version 14 had in the tables that this version brought; see test_upgrade.py.
+-- The migration itself brings the rows: the vectors of version 13.
