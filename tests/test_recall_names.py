@@ -91,7 +91,8 @@ def test_in_a_large_store_a_question_needs_reasons_enough(
 ) -> None:
     monkeypatch.setattr(arms, "POOL_TEXTS", 1)
     statement, values = arms.find(store._context, question, Filters(), ("keyword", "entity")).statements[-1]
-    hits = f'[["project/quay", {nearest}]]'
+    quay = store._context.database.value("select id from node where key = 'project/quay'")
+    hits = f"[[{quay}, {nearest}]]"
     values |= {"vector_on": 1, "vector_share": arms.VECTOR_SHARE, "vector_floor": 0.18, "answer_floor": 0.344}
     values |= {"answer_words": 0.3, "answer_named": 0.1}
     values |= {"vector_hits": hits, "vector_weak": 0.09, "vector_mean": 0.1}

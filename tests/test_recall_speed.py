@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from memdb.services.index import signatures, vectors
-from memdb.services.recall import arms
+from memdb.services.recall import arms, postings
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
@@ -25,7 +27,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     questions = write_documents(base / "documents", 400, base / "r")
     with Store.init(base / "r", embedder=SyntheticEmbedder()) as store:
         store.add([base / "documents"])
-    return base / "r", questions[: QUESTIONS * 4 : 4]
+    questions = questions[: QUESTIONS * 4 : 4]
+    (base / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    return base / "r", questions
 
 
 @pytest.fixture
@@ -112,24 +116,44 @@ def test_bits_are_counted_by_numpy_1_as_by_numpy_2(columns: int, monkeypatch: py
     assert signatures.popcount(words).tolist() == expected
 
 
-@pytest.mark.parametrize("filters", [{}, {"kinds": ("chunk",)}])
+def texts_told(found: str) -> int:
+    """How many texts the postings are of that the fusion looks at."""
+    return len({int(one) // postings.PLACES for one in json.loads(found)})
+
+
+@pytest.mark.parametrize("filters", [{}, {"kinds": ("chunk",)}, {"as_of": "2020-01-01"}])
+@pytest.mark.parametrize(("limit", "few_texts"), [(200, 0), (7, 2_000)])
 def test_postings_that_are_passed_over_change_no_answer(
-    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any]
+    store: Store, monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any], limit: int, few_texts: int
 ) -> None:
-    questions = [*shelf[1], "what of the Velkor Works", "topic3", "mi", ""]
-    passed = []
-    holding = arms._holding
+    """Also where many more texts could be candidates than are taken."""
+    asked = json.loads((store.place.root.parent / "questions.json").read_text(encoding="utf-8"))
+    questions = [*asked, "what of the Velkor Works", "topic3", "topic3 topic4", "mi", "kaka loka", ""]
+    told: list[str] = []
+    telling = postings.telling
 
-    def watched(*given: Any) -> dict[str, Any]:
-        passed.append(holding(*given))
-        return passed[-1]
+    def watched(*given: Any) -> str:
+        told.append(telling(*given))
+        return told[-1]
 
-    monkeypatch.setattr(arms, "_holding", watched)
+    monkeypatch.setattr(arms, "POOL", limit)
+    monkeypatch.setattr(postings, "FEW_TEXTS", few_texts)
+    monkeypatch.setattr(postings, "telling", watched)
     ours = [pool(store, question, **filters).found for question in questions]
-    assert sum("holding" in one for one in passed) >= QUESTIONS // 2
-    monkeypatch.setattr(arms, "_holding", lambda *_: {})
+    assert len(told) >= QUESTIONS
+    if limit == 7 and not filters:
+        assert max(map(texts_told, told)) < 60
+    monkeypatch.setattr(postings, "pays", lambda _: False)
     monkeypatch.setattr(signatures, "block", lambda _: None)
     assert [pool(store, question, **filters).found for question in questions] == ours
+    assert any(ours)
+
+
+def test_where_numpy_is_not_loaded_sqlite_looks_through_few_postings(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert postings.pays(1)
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert not postings.pays(postings.FEW_POSTINGS)
+    assert postings.pays(postings.FEW_POSTINGS + 1)
 
 
 def test_other_questions_prepare_no_statement_anew(store: Store, shelf: tuple[Path, list[str]]) -> None:

@@ -45,7 +45,7 @@ def clustered(count: int) -> list[str]:
 
 
 def nearest(store: Store, question: str, allowed: str | None = None) -> list[tuple[str, float]]:
-    return arms._vector_arm(store._context, question, allowed)[1]
+    return [(key, similarity) for key, similarity, _ in arms._vector_arm(store._context, question, allowed)[1]]
 
 
 @pytest.mark.parametrize("count", [1_000, 10_000, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -2,9 +2,8 @@
 -- :vector_hits; fusion mixes them. Runs in any SQLite from 3.40 on.
 with
 -- Keyword arm: BM25 over the postings of the question's words. Each word comes as [term, idf, weight, taken]. Of a name that a
--- text bears itself, one of :bearers, the words ask for that text: they are taken, and say nothing for others. Words from the place
--- :common on have most of all postings; of those, only the ones in texts of :holding are looked at, where no other text could be
--- a candidate by them alone (see recall_holding); where it is null, all are.
+-- text bears itself, one of :bearers, the words ask for that text: they are taken, and say nothing for others. A process that
+-- looked through the postings gives those of texts that can be candidates as :postings, an object with the frequencies by text * 100 + place, else it is null.
 term as materialized (
     select key as place, value ->> 0 as term, value ->> 1 as idf, value ->> 2 as weight, coalesce(value ->> 3, 0) as taken
     from json_each(:terms)
@@ -13,41 +12,46 @@ allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 posting as materialized (
-    select fts_instance.doc as node_id, term.place, term.idf, term.weight, term.taken,
-           sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
-                    when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end) as frequency
-    from term cross join fts_instance on fts_instance.term = term.term
-    where (:allowed is null or fts_instance.doc in (select node_id from allowed))
-      and (:holding is null or term.place < :common or fts_instance.doc in (select value from json_each(:holding)))
-    -- One number for text and word: to group by two columns costs half as much again.
-    group by fts_instance.doc * 100 + term.place
+    select cast(told.key as integer) / 100 as node_id, term.place, term.idf, term.weight, term.taken, told.value as frequency
+    from json_each(:postings) as told cross join term on term.place = cast(told.key as integer) % 100
+    union all
+    select * from (
+        select fts_instance.doc, term.place, term.idf, term.weight, term.taken,
+               sum(case fts_instance.col when 'name' then :name_weight when 'description' then :description_weight
+                        when 'tags' then :tags_weight when 'parts' then :parts_weight else 1.0 end)
+        from term cross join fts_instance on fts_instance.term = term.term
+        where :postings is null and (:allowed is null or fts_instance.doc in (select node_id from allowed))
+        -- One number for text and word: to group by two columns costs half as much again.
+        group by fts_instance.doc * 100 + term.place
+    )
 ),
 -- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
 -- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken.
--- To twelve digits, because the last one depends on the order of addition.
+-- To twelve digits, because the last one depends on the order of addition; to round takes longer than to add, and texts that are no
+-- candidates by far, which are most, are left out before.
 matched as materialized (
-    select node_id, count(*) as words, count(*) = :words as whole, round(min(1.0, sum(weight) / :weight_total), 12) as share,
-           round(sum(gain) / :idf_total, 12) as bulk, round(sum(gain * (1 - taken)) / :idf_total, 12) as rest
+    select node_id, words, words = :words as whole, round(min(1.0, share), 12) as share, round(bulk, 12) as bulk, round(rest, 12) as rest
     from (
-        select posting.node_id, posting.weight, posting.taken,
-               posting.idf * posting.frequency * (:k1 + 1)
-                   / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)) as gain
-        from posting
-        join fts_length on fts_length.node_id = posting.node_id
-        join fts_total
+        select node_id, count(*) as words, sum(weight) / :weight_total as share, sum(gain) / :idf_total as bulk,
+               sum(gain * (1 - taken)) / :idf_total as rest, max(sum(gain)) over () / :idf_total as most
+        from (
+            select posting.node_id, posting.weight, posting.taken,
+                   posting.idf * posting.frequency * (:k1 + 1)
+                       / (posting.frequency + :k1 * (1 - :b + :b * fts_length.words * fts_total.texts / fts_total.words)) as gain
+            from posting
+            join fts_length on fts_length.node_id = posting.node_id
+            join fts_total
+        )
+        group by node_id
     )
-    group by node_id
+    where share > min(:keyword_strong, :keyword_weak, :keyword_alone) - 1e-9 or bulk > :keyword_tail * most - 1e-9
     -- Of a recall as of a time: what memories that were edited since said then, as recall_past found it.
     union all
     select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 4 from json_each(:past)
 ),
--- Vector arm: [key, similarity], nearest first.
+-- Vector arm: [text, similarity], nearest first.
 near as materialized (
-    select node.id as node_id, value ->> 1 as similarity, row_number() over (order by value ->> 1 desc, node.key) as place
-    from json_each(:vector_hits) join node on node.key = value ->> 0
-),
-vector as materialized (
-    select node_id, similarity, place from near where similarity >= :vector_floor
+    select value ->> 0 as node_id, value ->> 1 as similarity, key + 1 as place from json_each(:vector_hits)
 ),
 -- A text with few of the question's words is an answer only where the vector arm, when it is on, does not speak against it.
 telling as materialized (
@@ -98,24 +102,38 @@ entity as materialized (
     order by place
     limit :pool
 ),
+-- What each arm says of a text, side by side.
+found as materialized (
+    select node_id, max(near) as near, max(near_place) as near_place,
+           max(keyword) as keyword, max(rest) as rest, max(share) as share, max(keyword_place) as keyword_place,
+           max(entity) as entity, max(title) as title, max(news) as news, max(entity_place) as entity_place
+    from (
+        select node_id, similarity as near, place as near_place, null as keyword, null as rest, null as share, null as keyword_place,
+               null as entity, null as title, null as news, null as entity_place
+        from near
+        union all
+        select node_id, null, null, similarity, rest, share, place, null, null, null, null from keyword
+        union all
+        select node_id, null, null, null, null, null, null, similarity, title, news, place from entity
+    )
+    group by node_id
+),
 -- Fusion. Where one arm alone is on, its similarity is the score. Of two, 1 - (1 - vector)(1 - keyword) in a small store. Similarities
 -- of the two mean different things in every store and question, so in a large one each is measured against the other candidates:
 -- how many deviations it lies above their mean; :spread_texts unrelated texts count as candidates as well. In between, the scores
 -- are mixed by how many of :pool_texts candidates there are. A text that the vector arm did not find is as far as the farthest it did.
 candidate as materialized (
-    select found.node_id, coalesce(near.similarity, (select min(similarity) from near)) as vector,
-           coalesce(keyword.similarity, 0.0) as keyword,
-           coalesce(iif(found.node_id in (select value from json_each(:bearers)), keyword.similarity, keyword.rest), 0.0) as rest
-    from (select node_id from keyword union select node_id from near) as found
-    left join near on near.node_id = found.node_id
-    left join keyword on keyword.node_id = found.node_id
+    select node_id, coalesce(near, (select min(similarity) from near)) as vector, coalesce(keyword, 0.0) as keyword,
+           coalesce(iif(node_id in (select value from json_each(:bearers)), keyword, rest), 0.0) as rest
+    from found
+    where near is not null or keyword is not null
 ),
 mean as materialized (
     select (total(vector) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector,
            (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
            count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness,
            coalesce((select max(similarity) from near), 0.0) as nearest,
-           coalesce((select max(share) from matched), 0.0) as share,
+           coalesce((select max(share) from matched), 0.0) as most_share,
            exists (select 1 from entity where similarity >= :entity_telling) as is_named,
            exists (select 1 from entity where title >= :entity_telling) as is_titled
     from candidate
@@ -133,11 +151,9 @@ mixed as materialized (
                                   - :surprise) / 16) as root
     from candidate join mean join deviation
 ),
-squared as materialized (
-    select node_id, root * root * root * root as fourth from mixed
-),
 large as materialized (
-    select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score from squared
+    select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score
+    from (select node_id, root * root * root * root as fourth from mixed)
 ),
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
 -- only the news of it does; from :pool_texts candidates on, a title that the question has.
@@ -146,27 +162,26 @@ large as materialized (
 -- added up: the nearest similarity, :answer_words for a share of words above a half (less than that takes away), :answer_named; the
 -- sum has to reach :answer_floor. Nearly all words of the question, or a title that it has, are enough by themselves.
 scored as materialized (
-    select found.node_id,
-           case :vector_share when 0 then keyword.similarity when 1 then vector.similarity
-                else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector.similarity, 0)) * (1 - coalesce(keyword.similarity, 0)))
+    select node_id,
+           case :vector_share when 0 then keyword when 1 then vector
+                else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector, 0)) * (1 - coalesce(keyword, 0)))
                 end as mixed,
-           1 - (1 - :entity_weight * iif(:keyword_on, largeness * entity.news + (1 - largeness) * entity.similarity, entity.similarity))
-               * (1 - :title_weight * (largeness = 1) * entity.title) as evidence,
-           vector.place as vector_place, vector.similarity as vector_similarity,
-           keyword.place as keyword_place, keyword.similarity as keyword_similarity, keyword.share as keyword_share,
-           iif(entity.similarity > 0 or largeness = 1, entity.place, null) as entity_place,
-           max(entity.similarity, (largeness = 1) * entity.title) as entity_similarity,
-           mean.nearest + largeness * (:answer_words * (mean.share - :keyword_strong) + :answer_named * is_named)
-               >= :vector_floor + largeness * (:answer_floor - :vector_floor)
-           or mean.share >= :keyword_strong + largeness * (:keyword_whole - :keyword_strong)
-           or is_named and largeness < 1
-           or is_titled as is_answered
-    from (select node_id from keyword union select node_id from vector union select node_id from entity) as found
-    join mean
-    left join large on large.node_id = found.node_id
-    left join keyword on keyword.node_id = found.node_id
-    left join vector on vector.node_id = found.node_id
-    left join entity on entity.node_id = found.node_id
+           1 - (1 - :entity_weight * iif(:keyword_on, largeness * news + (1 - largeness) * entity, entity))
+               * (1 - :title_weight * (largeness = 1) * title) as evidence,
+           iif(vector is null, null, near_place) as vector_place, vector as vector_similarity,
+           keyword_place, keyword as keyword_similarity, share as keyword_share,
+           iif(entity > 0 or largeness = 1, entity_place, null) as entity_place, max(entity, (largeness = 1) * title) as entity_similarity,
+           is_answered
+    from (
+        select found.*, iif(near >= :vector_floor, near, null) as vector, mean.largeness,
+               nearest + largeness * (:answer_words * (most_share - :keyword_strong) + :answer_named * is_named)
+                   >= :vector_floor + largeness * (:answer_floor - :vector_floor)
+               or most_share >= :keyword_strong + largeness * (:keyword_whole - :keyword_strong)
+               or is_named and largeness < 1 or is_titled as is_answered
+        from found join mean
+        where near >= :vector_floor or found.keyword is not null or entity is not null
+    )
+    left join large using (node_id)
 )
 select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
        vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity

@@ -45,7 +45,7 @@ compared as materialized (
 scored as materialized (
     select node_id, max(similarity) as similarity from compared group by node_id
 )
-select node.key, round(scored.similarity, 12) as similarity
+select node.key, round(scored.similarity, 12) as similarity, node.id as node_id
 from scored
 join node on node.id = scored.node_id
 order by 2 desc, node.key

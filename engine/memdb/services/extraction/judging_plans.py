@@ -151,7 +151,8 @@ def _by_vectors(context: Context, one: Compared) -> list[str] | None:
         "pool": NEAR_POOL,
     }
     floor = context.embedder.card.floor
-    return [key for key, similarity in database.rows(resources.query("recall_vector"), values) if similarity >= floor]
+    hits = database.rows(resources.query("recall_vector"), values)
+    return [key for key, similarity, _ in hits if similarity >= floor]
 
 
 def _by_words(context: Context, one: Compared) -> list[str]:

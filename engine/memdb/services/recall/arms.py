@@ -17,7 +17,7 @@ from memdb.errors import ModelUnavailable, UsageError
 from memdb.services.context import Context
 from memdb.services.entities import naming
 from memdb.services.index import signatures, vectors
-from memdb.services.recall import past
+from memdb.services.recall import past, postings
 from memdb.services.recall.answers import Arm, Filters, Found
 
 POOL = 200
@@ -120,21 +120,12 @@ arm's mean lies one deviation below the model's floor."""
 KEYWORD_MEAN = KEYWORD_DEVIATION = 0.1
 VECTOR_DEVIATION = 0.08
 
-ROUNDING = 1e-9
-"""More than what sums of a few floats can differ by when they are added in another order."""
-
-HOLDING_TRIES = 2
-"""The second time the common words are fewer: what the best text has of the others is known then."""
-
-HOLDING_SHARE = 0.3
-"""Where the words that are not common have more of the postings than this, all are looked at: little would be saved."""
-
-HELD_BY = ("terms", "allowed", "idf_total", "k1", "b", *FIELD_WEIGHTS)
-"""The values of `recall_fusion` that `recall_holding` takes."""
-
 NOT_ASKED = "not asked for"
 """Why an arm is off that the caller left out."""
 
+
+Near = tuple[str, float, int]
+"""A hit of the vector arm: its key, its similarity, and its node."""
 
 Statement = tuple[str, dict[str, Any]]
 """The name of a query file and the values for it."""
@@ -206,8 +197,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         "b": B,
         "pool": POOL,
         "vector_share": 0.0,
-        "holding": None,
-        "common": 0,
+        "postings": None,
         "entities": "[]",
         "bearers": "[]",
         "titled": "[]",
@@ -227,7 +217,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     found = words.content_words(words.query_words(query))
     floor = nearest = 0.0
     vector: bytes | None = None
-    hits: list[tuple[str, float]] = []
+    hits: list[Near] = []
     terms = Terms([], [], 0, 1.0, 1.0, [])
     if "keyword" in arms:
         terms = _terms(database, found, filtered=allowed is not None)
@@ -243,7 +233,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             statements.append(("recall_vector", bound))
             vector = bound["vector"]
             floor = context.embedder.card.floor
-            nearest = max((similarity for _, similarity in hits), default=0.0)
+            nearest = max((similarity for _, similarity, _ in hits), default=0.0)
             values |= _vector_values(context.embedder.card, hits)
             values["vector_share"] = VECTOR_SHARE if "keyword" in arms else 1.0
     if "entity" in arms:
@@ -255,7 +245,9 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             )
     statements.append(("recall_fusion", values))
     # The statement by itself says the same, and takes longer.
-    fusion = "recall_fusion", values | _holding(database, terms.known, values)
+    near = [node for _, similarity, node in hits if similarity >= values["vector_weak"]]
+    told = _told(database, terms, values, near)
+    fusion = "recall_fusion", values | {"postings": told}
     pool = {row[0]: (row[1], _found(row)) for row in run(database, fusion)}
     largeness = _largeness(pool, hits) if values["vector_share"] == VECTOR_SHARE else 0.0
     floor += largeness * (values["answer_floor"] - floor)
@@ -268,13 +260,13 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
         report["keyword"] = replace(
             report["keyword"], reason=f"too frequent to search for: {', '.join(terms.left_out)}"
         )
-    near = closeness(hits, largeness, values["vector_mean"])
-    return Pool(pool, report, statements, found, within, nearest, floor, largeness, *near, then, gone)
+    close = closeness([(key, similarity) for key, similarity, _ in hits], largeness, values["vector_mean"])
+    return Pool(pool, report, statements, found, within, nearest, floor, largeness, *close, then, gone)
 
 
-def _largeness(pool: dict[str, tuple[float, dict[str, Found]]], hits: Sequence[tuple[str, float]]) -> float:
+def _largeness(pool: dict[str, tuple[float, dict[str, Found]]], hits: Sequence[Near]) -> float:
     """For what share the two arms' scores are measured against the other candidates, as the fusion has it."""
-    candidates = {key for key, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
+    candidates = {key for key, _, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
     return min(1.0, len(candidates) / POOL_TEXTS)
 
 
@@ -300,10 +292,10 @@ def closeness(
     return factors, factors[-1][1] if len(hits) == POOL else 1.0
 
 
-def _vector_values(card: ModelCard, hits: Sequence[tuple[str, float]]) -> dict[str, Any]:
+def _vector_values(card: ModelCard, hits: Sequence[Near]) -> dict[str, Any]:
     """What the fusion has to know of the vector arm: its hits, and what a similarity of this model means."""
     return {
-        "vector_hits": json.dumps(hits),
+        "vector_hits": json.dumps([(node, similarity) for _, similarity, node in hits]),
         "vector_on": 1,
         "vector_floor": card.floor,
         "answer_words": ANSWER_WORDS * (1 - card.floor),
@@ -358,30 +350,12 @@ def _asked_for(
     return entities, by_word, titled
 
 
-def _holding(database: Database, known: Sequence[tuple[str, float, float]], values: dict[str, Any]) -> dict[str, Any]:
-    """The texts in which the common words of a question are to be looked at, where no others could be candidates.
-
-    The common words are the last ones that together do not make a text a candidate by its share of the question, nor by
-    its BM25, as no text has more than idf (K1 + 1) of a word, and one needs a part of what the best one has.
-    """
-    asked = max((place for _, _, place in json.loads(values["entities"]) if place is not None), default=-1)
-    shares = [weight / values["weight_total"] for _, _, weight in known]
-    bulks = [idf * (K1 + 1) / values["idf_total"] for _, idf, _ in known]
-    texts = [math.exp(-idf) for _, idf, _ in known]  # proportional to how many have the word
-    best = math.inf
-    for _ in range(HOLDING_TRIES):
-        places = range(asked + 1, len(known))
-        common = next(
-            (at for at in places if sum(shares[at:]) < KEYWORD_WEAK - ROUNDING and sum(bulks[at:]) < best), len(known)
-        )
-        if sum(texts[:common]) > HOLDING_SHARE * sum(texts):
-            break
-        bound = {name: values[name] for name in HELD_BY} | {"common": common}
-        rows = database.rows(resources.query("recall_holding"), bound)
-        best = KEYWORD_TAIL * max((bulk for _, bulk in rows), default=0.0) - ROUNDING
-        if sum(bulks[common:]) < best:
-            return {"holding": json.dumps([node for node, _ in rows]), "common": common}
-    return {}
+def _told(database: Database, terms: Terms, values: dict[str, Any], near: Sequence[int]) -> str | None:
+    """The postings that the fusion has to look at, as JSON; None for all."""
+    if not terms.known or not postings.pays(terms.postings):
+        return None
+    read = terms.read or postings.read(database, [term for term, _, _ in terms.known])
+    return postings.telling(database, terms.known, read, values, near)
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
@@ -430,6 +404,8 @@ class Terms:
     idf_total: float
     weight_total: float
     left_out: list[str]
+    postings: int = 0  # of all words that are looked up
+    read: dict[str, Any] = field(default_factory=dict)  # postings by word, where they were read on the way
 
 
 def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms:
@@ -441,7 +417,12 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
     """
     terms = dict.fromkeys(stem for stems in words.stems(database.connection, found) for stem in stems)
     texts = int(database.value("select texts from fts_total"))
-    frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
+    by_term: dict[str, Any] = {}
+    if texts <= postings.FEW_TEXTS and postings.pays(0):
+        by_term = postings.read(database, list(terms))
+        frequency = {term: postings.texts_of(found) for term, found in by_term.items()}
+    else:
+        frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
     known: list[tuple[str, float, float]] = []
     asked: list[tuple[str, float, float]] = []
     idfs: list[float] = []
@@ -465,13 +446,13 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
             known.append(asked[-1])
     # The rarest come first, so these are the heaviest.
     totals = sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0
-    return Terms(known, asked, len(idfs), *totals, left_out)
+    return Terms(known, asked, len(idfs), *totals, left_out, read, by_term)
 
 
 def _vector_arm(
     context: Context, query: str, allowed: str | None
-) -> tuple[dict[str, Any] | None, list[tuple[str, float]], str | None]:
-    """The statement's values, the hits as (key, similarity), and why the arm is off, if it is."""
+) -> tuple[dict[str, Any] | None, list[Near], str | None]:
+    """The statement's values, the hits, and why the arm is off, if it is."""
     database = context.database
     reason = _why_off(context, query)
     if reason is not None:
@@ -495,7 +476,7 @@ def _vector_arm(
     known = None if block is None else block.nearest(vectors.signature(blob), candidates)
     near = {} if known is None else {"known": json.dumps(known)}
     hits = database.rows(resources.query("recall_vector"), values | near)
-    return values, [(key, similarity) for key, similarity in hits], None
+    return values, [(key, similarity, node) for key, similarity, node in hits], None
 
 
 def _why_off(context: Context, query: str) -> str | None:
