@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memdb.errors import MemdbError
 
@@ -208,6 +209,7 @@ def expose_hidden(text: str) -> str:
     return text.translate(shown) if shown else text
 
 
+@lru_cache(maxsize=4096)  # as many letters as a few scripts have
 def _is_hidden(char: str) -> bool:
     if char in "\n\t":
         return False
