@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +18,13 @@ SHARED_MEMORY, ENOUGH = Path("/dev/shm"), 6 * 2**30
 
 
 def pytest_configure() -> None:
-    """Temporary folders lie in memory where there is room, unless pytest is told another place."""
+    """Temporary folders lie in memory where there is room, unless pytest is told another place.
+
+    Modules are kept compiled, as at a user's: else each process that a test starts compiles them all, which is a third
+    of its time, and each run of pytest rewrites every assertion.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free > ENOUGH:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
 

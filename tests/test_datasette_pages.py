@@ -74,7 +74,7 @@ class Browsed:
         return [dict(row) for row in self.connection.execute(statement, values)]
 
 
-@pytest.fixture(scope="module", params=["with the extension", "without"])
+@pytest.fixture(scope="module", params=["with the extension", pytest.param("without", marks=pytest.mark.slow)])
 def browsed(request: pytest.FixtureRequest, database: Path) -> Iterator[Browsed]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "without":
@@ -156,6 +156,16 @@ def test_the_page_of_the_store_speaks_of_no_attached_database(browsed: Browsed) 
     assert "attached to this connection" not in page.text
     for name in ("memories", "entities", "documents", "recall", "explorer"):
         assert f'<a href="/memory/{name}">{name}</a>' in page.text
+
+
+def test_without_the_extension_views_have_their_rows_too(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "_load_vec", lambda _connection: False)
+    one = Browsed(database)
+    with closing(one.connection):
+        for name in ("memories", "entities", "vec_passage"):
+            page, told = one.get([f"/memory/{name}", f"/memory/{name}.json?_shape=array&_size=max"])
+            assert page.status_code == 200, name
+            assert counted(told.json()) == counted(one.rows(f"select * from [{name}] limit {MOST}")), name
 
 
 @pytest.mark.parametrize("path", ["/memory/nothing", "/memory/a/b/c", "/memory/runs/1/2", "/a/b/c/d"])

@@ -38,6 +38,14 @@ def run(root: Path | None, payload: object, *words: str, **environment: str) -> 
     return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def ask(capsys: pytest.CaptureFixture[str], root: Path | None, payload: object, *words: str) -> Answer:
+    """Run the hook in this process, where it is not the process that is tested."""
+    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    place = ["--root", str(root)] if root is not None else []
+    code = hooking.run([*place, *words, "--seconds", "50"], data)
+    return Answer(code, *capsys.readouterr())
+
+
 # What an agent writes
 
 
@@ -103,15 +111,16 @@ def test_the_block_of_a_prompt(root: Path) -> None:
     assert answer.out.endswith("</memdb-notes>\n")
 
 
-def test_what_a_session_has_is_not_given_again(root: Path) -> None:
+def test_what_a_session_has_is_not_given_again(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = {"prompt": "tables", "session_id": "1"}
     assert "[feedback/prefers-tables]" in run(root, asked).out
     assert run(root, asked) == (0, "", "")
-    assert "[feedback/prefers-tables]" in run(root, asked | {"session_id": "2"}).out
+    assert "[feedback/prefers-tables]" in ask(capsys, root, asked | {"session_id": "2"}).out
     write(root, feedback__prefers_tables="---\ndescription: Prefers tables\n---\nTables, always.\n")
-    assert "Tables, always." in run(root, asked).out
-    assert run(root, {"hook_event_name": "SessionStart", "source": "compact", "session_id": "1"}) == (0, "", "")
-    assert "Tables, always." in run(root, asked).out
+    assert "Tables, always." in ask(capsys, root, asked).out
+    compacted = {"hook_event_name": "SessionStart", "source": "compact", "session_id": "1"}
+    assert ask(capsys, root, compacted) == (0, "", "")
+    assert "Tables, always." in ask(capsys, root, asked).out
 
 
 def test_gemini_reads_json(root: Path) -> None:
@@ -134,12 +143,23 @@ def test_the_store_is_that_of_the_folder_that_the_agent_works_in(root: Path, tmp
     "payload",
     [b"", b"no json", {}, {"prompt": ""}, {"prompt": "   "}, {"prompt": "quantum chromodynamics"}, {"prompt": None}],
 )
-def test_nothing_to_say_is_nothing_printed(root: Path, payload: object) -> None:
+def test_nothing_to_say_is_nothing_printed(root: Path, payload: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(capsys, root, payload) == (0, "", "")
+
+
+@pytest.mark.parametrize("payload", [b"no json", {"prompt": "quantum chromodynamics"}])
+def test_nothing_to_say_is_nothing_printed_by_a_process(root: Path, payload: object) -> None:
     assert run(root, payload) == (0, "", "")
 
 
 @pytest.mark.parametrize("query", ["AND", "NEAR(", '"', "\u0000", "🙂", "-- tables", "x" * 50_000, "/help"])
-def test_any_prompt_is_taken(root: Path, query: str) -> None:
+def test_any_prompt_is_taken(root: Path, query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = ask(capsys, root, {"prompt": query})
+    assert (answer.code, answer.err) == (0, "")
+
+
+@pytest.mark.parametrize("query", ["\u0000", "🙂", "x" * 50_000])
+def test_any_prompt_is_taken_by_a_process(root: Path, query: str) -> None:
     answer = run(root, {"prompt": query})
     assert (answer.code, answer.err) == (0, "")
 
@@ -180,12 +200,12 @@ def test_a_time_that_is_none_is_the_usual_one(written: str) -> None:
     assert hooking.Options(["--seconds", "2.5"]).seconds == 2.5
 
 
-def test_bytes_by_option_and_setting(root: Path) -> None:
-    small = run(root, {"prompt": "tables"}, "--bytes", "230").out
+def test_bytes_by_option_and_setting(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ask(capsys, root, {"prompt": "tables"}, "--bytes", "230").out
     assert 0 < len(small.encode()) <= 231
     place = settings.place(root)
     settings.write_settings(place, settings.read_settings(place) | {"hook_bytes": "10"})
-    assert run(root, {"prompt": "tables"}).out == ""
+    assert ask(capsys, root, {"prompt": "tables"}).out == ""
     assert run(root, {"prompt": "tables"}, MEMDB_HOOK_BYTES="4000").out != ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,6 @@ TRUE_WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What the store has: of words that are made up alone, none names anything."""
 
-EXAMPLES = 8
-
 READS = [route for route in ROUTES if not route.writes and route.pattern != NEVER_ENDS]
 WRITES = [route for route in ROUTES if route.writes]
 
@@ -83,11 +82,18 @@ def server(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     serving.explorer.close()
 
 
-def operation_of(route: Route) -> Any:
+EXAMPLES = pytest.mark.parametrize("examples", [4, pytest.param(20, marks=pytest.mark.slow)], ids=["few", "many"])
+
+
+@cache
+def described() -> Any:
     # Texts of the whole length that is allowed take most of the time to make up, and an address cannot hold them.
-    described = json.dumps(openapi.document("memory")).replace(f'"maxLength": {TEXT_LIMIT}', '"maxLength": 60')
-    schema = schemathesis.openapi.from_dict(json.loads(described))
-    return schema[f"/memory/{route.pattern.replace('*}', '}')}"][route.method]
+    text = json.dumps(openapi.document("memory")).replace(f'"maxLength": {TEXT_LIMIT}', '"maxLength": 60')
+    return schemathesis.openapi.from_dict(json.loads(text))
+
+
+def operation_of(route: Route) -> Any:
+    return described()[f"/memory/{route.pattern.replace('*}', '}')}"][route.method]
 
 
 def with_true_words(case: Case, data: st.DataObject) -> None:
@@ -98,15 +104,15 @@ def with_true_words(case: Case, data: st.DataObject) -> None:
                 held[name] = data.draw(st.sampled_from(TRUE_WORDS[name]), label=name)
 
 
-def asks(server: Server, route: Route) -> None:
+def asks(server: Server, route: Route, examples: int) -> None:
     """Ask what fits the description, and what does not."""
     for mode in GenerationMode if route.parameters else (GenerationMode.POSITIVE,):
-        asks_so(server, route, mode)
+        asks_so(server, route, mode, examples)
 
 
-def asks_so(server: Server, route: Route, mode: GenerationMode) -> None:
+def asks_so(server: Server, route: Route, mode: GenerationMode, examples: int) -> None:
     @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+        max_examples=examples, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(operation_of(route).as_strategy(generation_mode=mode), st.data())
@@ -127,10 +133,12 @@ def asks_so(server: Server, route: Route, mode: GenerationMode) -> None:
 
 
 @pytest.mark.parametrize("route", READS, ids=name_of)
-def test_any_question_has_a_declared_answer(server: Server, route: Route) -> None:
-    asks(server, route)
+@EXAMPLES
+def test_any_question_has_a_declared_answer(server: Server, route: Route, examples: int) -> None:
+    asks(server, route, examples)
 
 
 @pytest.mark.parametrize("route", WRITES, ids=name_of)
-def test_any_change_has_a_declared_answer(server: Server, route: Route) -> None:
-    asks(server, route)
+@EXAMPLES
+def test_any_change_has_a_declared_answer(server: Server, route: Route, examples: int) -> None:
+    asks(server, route, examples)

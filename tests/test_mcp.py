@@ -446,7 +446,7 @@ def speak(root: Path, lines: list[str]) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_over_stdio_every_tool_answers(store: Store, mode: str) -> None:
     root = store.place.root
     store.close()

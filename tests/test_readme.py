@@ -96,6 +96,7 @@ def test_the_documents_print_what_the_readme_shows(tour: Path) -> None:
         assert [without_figures(line) for line in printed] == [without_figures(line) for line in shown], words
 
 
+@pytest.mark.slow
 def test_the_corrections_print_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMDB_USER", "ines")
     monkeypatch.setenv("MEMDB_EMBEDDER", "off")
@@ -119,6 +120,7 @@ def test_the_corrections_print_what_the_readme_shows(tmp_path: Path, monkeypatch
             ids |= dict(zip(*found, strict=True))
 
 
+@pytest.mark.slow
 def test_moving_in_and_out_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMDB_EMBEDDER", "off")
     for name, text in (("Harbour", "---\ntype: project\n---\nSee [[Quay]].\n"), ("Quay", "Before it, [[Old quay]].\n")):

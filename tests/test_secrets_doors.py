@@ -158,6 +158,14 @@ def test_what_lies_in_files_is_redacted_everywhere(store: Store, door: str) -> N
     REDACTED[door](store)
     assert MARK not in everything(store)
     assert MARK not in "".join(embedder.read)
+    assert traces(store) == []
+
+
+@pytest.mark.parametrize(
+    "door", [door if at < 3 else pytest.param(door, marks=pytest.mark.slow) for at, door in enumerate(REDACTED)]
+)
+def test_what_lies_in_files_is_redacted_after_a_rebuild_too(store: Store, door: str) -> None:
+    REDACTED[door](store)
     target = store.place.root.parent / "out.jsonl"
     store.export(target)
     assert MARK not in target.read_text()

@@ -365,7 +365,7 @@ def start(place: Place, *words: str) -> subprocess.Popen[bytes]:
     return started
 
 
-@pytest.mark.parametrize("how", ["term", "interrupt", "stop"])
+@pytest.mark.parametrize("how", ["term", pytest.param("interrupt", marks=pytest.mark.slow), "stop"])
 def test_the_process_ends_as_it_is_told(place: Place, how: str) -> None:
     if os.name == "nt" and how != "stop":
         pytest.skip("Windows has no such signals for another process")

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -70,22 +70,24 @@ def import_name(requirement: Requirement) -> str:
     return IMPORT_NAMES.get(requirement.name, requirement.name.replace("-", "_"))
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imports(path: Path) -> tuple[tuple[str, bool], ...]:
     """Each imported top-level package, and whether the import runs as soon as the module does."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     late = {
         inner
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
         for inner in ast.walk(node)
     }
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name.partition(".")[0], node not in late
+            found += [(alias.name.partition(".")[0], node not in late) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0], node not in late
+            found.append((node.module.partition(".")[0], node not in late))
+    return tuple(found)
 
 
 @pytest.mark.parametrize("group", GROUPS)
