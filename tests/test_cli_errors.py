@@ -255,3 +255,16 @@ def test_forget_asks_on_a_terminal(typed: bytes, code: int, kept: bool, tmp_path
     assert answer == code, shown
     assert "Forget it? [y/N]" in shown
     assert (root / "feedback" / "prefers-tables.md").exists() is kept
+
+
+ENDING = "import atexit, sys; atexit.register(print, 'the end'); sys.argv = ['memdb', *{words}]"
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--version"], 0), (["show", "nothing/here"], 3), (["what"], 2)])
+def test_a_process_that_ends_at_once_does_what_is_registered_for_its_end(
+    words: list[str], code: int, tmp_path: Path
+) -> None:
+    script = f"{ENDING.format(words=words)}; from memdb_cli.start import run; run(); print('taken apart')"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert run.returncode == code
+    assert run.stdout.endswith("the end\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memdb.domain import formats
 from memdb.domain.extractors import EXTRACTORS
 from tests.document_support import Shelf, age
 
@@ -133,7 +134,9 @@ def test_another_version_of_an_extractor_cuts_anew(tmp_path: Path, monkeypatch: 
     shelf.store.sync()
     markdown = next(extractor for extractor in EXTRACTORS if extractor.name == "markdown")
     before = shelf.nodes("a.md")
-    monkeypatch.setattr(type(markdown), "version", markdown.version + 1)
+    version, suffixes = formats.FORMATS["markdown"]
+    monkeypatch.setattr(type(markdown), "version", version + 1)
+    monkeypatch.setitem(formats.FORMATS, "markdown", (version + 1, suffixes))
     report = shelf.store.sync()
     assert report.documents.chunks == 2
     assert shelf.rows("select extractor from document where format = 'markdown'") == [(f"markdown {markdown.version}",)]

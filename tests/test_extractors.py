@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memdb.domain import formats
 from memdb.domain.chunking import chunks, estimate_offsets
 from memdb.domain.extractors import EXTRACTORS, Block, CannotExtract, choose, extract
 from tests import document_files as made
@@ -425,3 +426,10 @@ def test_flipped_bytes_are_read_or_refused(kind: str, times: int) -> None:
             blocks(bytes(damaged), f"a.{kind}")
         except CannotExtract as refused:
             assert refused.message
+
+
+def test_formats_are_those_of_the_extractors() -> None:
+    assert {extractor.name: (extractor.version, set(extractor.suffixes) - {""}) for extractor in EXTRACTORS} == {
+        name: (version, set(suffixes.split())) for name, (version, suffixes) in formats.FORMATS.items()
+    }
+    assert {suffix for extractor in EXTRACTORS for suffix in extractor.suffixes} == formats.READABLE

@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
+YOUNG_OBJECTS = 100_000
+"""New objects after which Python looks for unreachable ones, 700 by default: what is imported stays, so that each look
+at it was in vain."""
+
 
 def run() -> int:
     """Run `memdb` with the process's own words, and return the exit code."""
@@ -17,9 +21,31 @@ def run() -> int:
 
         # An agent waits for this process: whatever a thread still does is not waited for.
         os._exit(prompt.run(words[2:]))
+    import gc
+
+    gc.set_threshold(YOUNG_OBJECTS, 20, 20)
     from memdb_cli import main
 
-    return main.run(words)
+    return leave(main.run(words))
+
+
+def leave(code: int) -> int:
+    """End the process here where no thread is at work any more: to take numpy and a model apart piece by piece only to
+    give all back to the system takes longer than an answer. What is registered for the end is done; else `code` is
+    returned.
+    """
+    import atexit
+    import threading
+
+    if threading.active_count() > 1:
+        return code
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            return code  # Python says so, as it does for every program
+    os._exit(code)
 
 
 def _as_a_file() -> int:

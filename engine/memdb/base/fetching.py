@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
-from memdb.base import secrets
+from memdb.base.later import Later
 from memdb.errors import MemdbError, Refused, SecretFound, UsageError
 
 if TYPE_CHECKING:
     import httpx
+
+    from memdb.base import secrets
+else:
+    secrets = Later("memdb.base.secrets")
 
 MAX_BYTES = 32_000_000
 """The most that is taken of a page, unpacked: as much as is read of an HTML file."""

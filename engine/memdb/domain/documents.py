@@ -10,14 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memdb.base import fetching, files, secrets
+from memdb.base import fetching, files
 from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, Stamp, is_memory_file, storable
+from memdb.base.later import Later
 from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
-from memdb.domain import chunking, extractors
-from memdb.domain.extractors import Block, CannotExtract
+from memdb.domain.formats import versions
 from memdb.domain.history import document_key, is_snapshot
+
+if TYPE_CHECKING:
+    from memdb.base import secrets
+    from memdb.domain import chunking, extractors
+    from memdb.domain.extractors import Block
+else:
+    secrets = Later("memdb.base.secrets")
+    chunking = Later("memdb.domain.chunking")
+    extractors = Later("memdb.domain.extractors")
 
 SEPARATOR = " › "
 """Between the headings of a citation, outermost first."""
@@ -273,15 +283,6 @@ def _files(
             yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.fspath(entry))
 
 
-READABLE = frozenset(suffix for extractor in extractors.EXTRACTORS for suffix in extractor.suffixes)
-"""The extensions that are read; other files of a folder are passed over."""
-
-
-def versions() -> set[str]:
-    """The names of all extractors with their versions."""
-    return {f"{extractor.name} {extractor.version}" for extractor in extractors.EXTRACTORS}
-
-
 def abilities() -> str:
     """What decides whether a file can be read: the extractors and the libraries that are installed for them."""
     import importlib.util  # noqa: PLC0415
@@ -318,7 +319,7 @@ def read(file: Path, sha256: str, *, max_tokens: int, offsets_of: OffsetsOf, nam
     passages: list[Passage] = []
     for chunk in chunking.chunks(blocks, max_tokens=max_tokens, offsets_of=offsets_of, prefix_of=prefix_of):
         if len(passages) == MAX_PASSAGES:
-            raise CannotExtract(
+            raise extractors.CannotExtract(
                 f"The file has more than {MAX_PASSAGES:,} passages, the most of one document.", hint=SPLIT
             )
         raw = _prefix(chunk.title or found.title, chunk.heading_path)
@@ -364,7 +365,7 @@ def _counted(blocks: Iterable[Block]) -> Iterator[Block]:
         characters += len(block.text)
         if characters > MAX_CHARACTERS:
             most = MAX_CHARACTERS // 1_000_000
-            raise CannotExtract(
+            raise extractors.CannotExtract(
                 f"The file has more than {most} million characters of text, the most of one document.", hint=SPLIT
             )
         yield block

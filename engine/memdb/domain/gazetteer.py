@@ -132,11 +132,12 @@ def find(
     free = 0
     for begin in range(0, len(words), _BATCH):
         block = range(begin, min(begin + _BATCH, len(words)))
-        reach = None if starts is None else starts({words[at].first for at in block})
+        firsts = [words[at].first for at in block]
+        reach = None if starts is None else starts(set(firsts))
         windows = {
             at: keys
-            for at in block
-            if (reach is None or reach.get(words[at].first)) and (keys := _windows(words, at, reach))
+            for at, first in zip(block, firsts, strict=True)
+            if (most := MAX_UNSPACED if reach is None else reach.get(first, 0)) and (keys := _windows(words, at, most))
         }
         there = known({key for keys in windows.values() for key in keys})
         if not there:
@@ -198,18 +199,34 @@ class _Word(NamedTuple):
     @property
     def first(self) -> str:
         """What its key begins with: one sign can be several words, as a half is."""
-        return self.key.partition(" ")[0]
+        return self.key if " " not in self.key else self.key.partition(" ")[0]
 
 
 def _words(text: str) -> list[_Word]:
+    if text.isascii():
+        return _ascii_words(text)
     pieces = list(_pieces(text))
     words = [
-        _Word(_fold(piece.text), piece.start, piece.stop, _joins(text, piece, after.start), piece.unspaced)
-        for piece, after in pairwise(pieces)
+        _Word(_fold(one.text), one.start, one.stop, _joins(text, one.start, one.stop, after.start), one.unspaced)
+        for one, after in pairwise(pieces)
     ]
     if pieces:
         last = pieces[-1]
         words.append(_Word(_fold(last.text), last.start, last.stop, False, last.unspaced))
+    return words
+
+
+def _ascii_words(text: str) -> list[_Word]:
+    """The same for a text in which one character is one, folded or not: most are, and each is read in full."""
+    folded = text.lower()
+    spans = [word.span() for word in _WORD.finditer(text)]
+    words = [
+        _Word(folded[start:stop], start, stop, _joins(text, start, stop, after), False)
+        for (start, stop), (after, _) in pairwise(spans)
+    ]
+    if spans:
+        start, stop = spans[-1]
+        words.append(_Word(folded[start:stop], start, stop, False, False))
     return words
 
 
@@ -247,8 +264,8 @@ def _is_unspaced(letter: str) -> bool:
     return at >= 0 and ord(letter) <= _UNSPACED[at][1]
 
 
-def _joins(text: str, word: _Piece, stop: int) -> bool:
-    start = word.stop
+def _joins(text: str, begin: int, start: int, stop: int) -> bool:
+    """Whether a word at text[begin:start] can be of one name with the next one, at `stop`."""
     if stop - start == 1 and text[start] == " ":
         return True
     if stop - start > 3:
@@ -258,14 +275,13 @@ def _joins(text: str, word: _Piece, stop: int) -> bool:
         return True
     if _GAP.match(gap) is None:
         return False
-    return _SENTENCE_END.search(gap) is None or start - word.start <= _ABBREVIATION
+    return _SENTENCE_END.search(gap) is None or start - begin <= _ABBREVIATION
 
 
-def _windows(words: list[_Word], at: int, reach: Mapping[str, int] | None) -> list[str]:
+def _windows(words: list[_Word], at: int, most: int) -> list[str]:
+    """The match keys of the names of at most so many words that can begin at a word, shortest first."""
     first = words[at]
-    limit = MAX_UNSPACED if first.unspaced else MAX_WORDS
-    if reach is not None:
-        limit = min(limit, reach.get(first.first, 0))
+    limit = min(MAX_UNSPACED if first.unspaced else MAX_WORDS, most)
     keys: list[str] = []
     key = first.key
     while len(keys) < limit:

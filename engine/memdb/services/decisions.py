@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memdb.base import files, secrets, settings
+from memdb.base import files, settings
 from memdb.base.journal import Record
+from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.base.text import expose_hidden, name_key
 from memdb.domain.curation import Curation, Verdict, means, record, replay, subjects
 from memdb.errors import NotFound, Refused, SecretFound, UsageError
 from memdb.services.context import Context
 from memdb.services.entities import curation_tables, mentions
+
+if TYPE_CHECKING:
+    from memdb.base import secrets
+else:
+    secrets = Later("memdb.base.secrets")
 
 STATES = ("standing", "held", "undone")
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from memdb.base.files import Stamp
 from memdb.base.storage import Database
-from memdb.domain import documents, history
+from memdb.domain import documents, formats, history
 from memdb.domain.documents import DocumentFile, Walked
 from memdb.services.context import Context
 from memdb.services.documents import snapshots
@@ -79,7 +79,7 @@ def scan(context: Context) -> Scan:
     for file, whole in found:
         if file.path in seen:
             continue
-        if file.suffix not in documents.READABLE and file.real != whole:
+        if file.suffix not in formats.READABLE and file.real != whole:
             skipped.append(file.path)
             continue
         seen.add(file.path)
@@ -145,7 +145,7 @@ def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bo
 
 def _is_readable(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return documents.is_kept(name) and os.path.splitext(name)[1].lower() in documents.READABLE  # noqa: PTH122 (no file yet)
+    return documents.is_kept(name) and os.path.splitext(name)[1].lower() in formats.READABLE  # noqa: PTH122 (no file yet)
 
 
 def _below(folders: Sequence[str], root: Path) -> Callable[[str], bool]:
@@ -177,7 +177,7 @@ def _outdated(context: Context, known: dict[str, Known]) -> set[str]:
 
     Also those of files that could not be read, once there are other extractors or libraries.
     """
-    versions, cutter = documents.versions(), cutter_of(context)
+    versions, cutter = formats.versions(), cutter_of(context)
     old = (
         {
             path

@@ -6,17 +6,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memdb.base import files
+from memdb.base.later import Later
 from memdb.base.storage import Database
-from memdb.domain import documents
+from memdb.domain import documents, formats
 from memdb.domain.documents import DocumentFile, OffsetsOf, Read
-from memdb.domain.extractors import CannotExtract
 from memdb.errors import ModelUnavailable
 from memdb.services.context import Context, Progress, silent
-from memdb.services.documents import document_rows as rows
 from memdb.services.documents.document_scan import Known, Scan, cutter_of, scan
+
+if TYPE_CHECKING:
+    from memdb.domain import extractors
+    from memdb.services.documents import document_rows as rows
+else:
+    extractors = Later("memdb.domain.extractors")
+    rows = Later("memdb.services.documents.document_rows")
 
 RACY_NS = 2_000_000_000
 """A file changed this recently may change again unseen, as in `sync`."""
@@ -227,7 +233,7 @@ def _current(context: Context, look: Look) -> int | None:
         return None
     extractor, cutter = context.database.rows("select extractor, cutter from document where id = ?", (same,))[0]
     now = cutter_of(context)
-    return same if extractor in documents.versions() and (now is None or now == cutter) else None
+    return same if extractor in formats.versions() and (now is None or now == cutter) else None
 
 
 def _read(context: Context, look: Look) -> Reading:
@@ -239,7 +245,7 @@ def _read(context: Context, look: Look) -> Reading:
         content = documents.read(
             look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of, name=look.file.name
         )
-    except CannotExtract as error:
+    except extractors.CannotExtract as error:
         return Reading(look, None, "", error.message)
     except OSError as error:
         return Reading(Look(look.file, ""), None, "", f"cannot be read: {error.strerror}")

@@ -11,15 +11,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from memdb.base import fetching, files, secrets, text
-from memdb.domain import documents, extractors, history
+from memdb.base import fetching, files, text
+from memdb.base.later import Later
+from memdb.domain import documents, formats, history
 from memdb.domain.documents import DocumentFile
-from memdb.domain.extractors import html
 from memdb.domain.history import Snapshot
 from memdb.errors import NotWritable, SecretFound, UsageError
 from memdb.services.context import Context
+
+if TYPE_CHECKING:
+    from memdb.base import secrets
+    from memdb.domain import extractors
+    from memdb.domain.extractors import html
+else:
+    secrets = Later("memdb.base.secrets")
+    extractors = Later("memdb.domain.extractors")
+    html = Later("memdb.domain.extractors.html")
 
 MAX_BYTES = fetching.MAX_BYTES
 """Of an upload as of a page: what is larger is a file, and is better left where it lies."""
@@ -230,7 +240,7 @@ def _suffix(page: fetching.Fetched) -> str:
     if named is not None:
         return named
     own = _plain_suffix(unquote(urlsplit(page.address).path))
-    return own if own in documents.READABLE else ".txt" if page.content_type == "text/plain" else ""
+    return own if own in formats.READABLE else ".txt" if page.content_type == "text/plain" else ""
 
 
 def _plain_suffix(path: str) -> str:

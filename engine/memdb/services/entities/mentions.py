@@ -11,16 +11,23 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memdb.base import files, words
+from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.domain import gazetteer
-from memdb.services.conflicts import clashes, conflict_tables
+from memdb.services.conflicts import conflict_tables
 from memdb.services.context import Context, Progress, silent
-from memdb.services.entities import entities
 from memdb.services.entities.mention_rows import COLUMNS, Evidence, Row, Text, write_evidence, write_mentions
+
+if TYPE_CHECKING:
+    from memdb.services.conflicts import clashes
+    from memdb.services.entities import entities
+else:
+    clashes = Later("memdb.services.conflicts.clashes")
+    entities = Later("memdb.services.entities.entities")
 
 VERSION = "2"
 """Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from memdb.base import files, secrets
+from memdb.base import files
 from memdb.base.journal import Record
+from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.base.text import expose_hidden, sha256_text
 from memdb.domain import history
@@ -22,6 +23,11 @@ from memdb.errors import NotFound, Refused, SecretFound, UsageError
 from memdb.services import decisions
 from memdb.services.context import Context
 from memdb.services.entities import mentions
+
+if TYPE_CHECKING:
+    from memdb.base import secrets
+else:
+    secrets = Later("memdb.base.secrets")
 
 KINDS: tuple[Kind, Kind] = ("type", "predicate")
 

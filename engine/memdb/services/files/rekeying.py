@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from memdb.base.journal import Record
 from memdb.base.storage import Database
 from memdb.domain import history
-from memdb.services.index.indexing import Rekeyed
+
+if TYPE_CHECKING:
+    from memdb.services.index.indexing import Rekeyed
 
 READ_WHOLE = "read_whole"
 """The stamp of a store whose folder was read to its end once: what is found after that is new."""

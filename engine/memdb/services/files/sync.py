@@ -6,12 +6,14 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from memdb.base import files
 from memdb.base import text as texts
 from memdb.base.files import Found, Stamp, Walk
 from memdb.base.journal import Record
+from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.domain import history
 from memdb.errors import ModelUnavailable, Refused
@@ -20,9 +22,15 @@ from memdb.services.documents import document_scan, documents
 from memdb.services.documents.documents import DocumentReport
 from memdb.services.entities import mentions, vocabulary
 from memdb.services.files import rekeying
-from memdb.services.forgetting import scrubbing
-from memdb.services.index import clustering, indexing, vectors
-from memdb.services.index.indexing import Reading
+from memdb.services.index import clustering, vectors
+
+if TYPE_CHECKING:
+    from memdb.services.forgetting import scrubbing
+    from memdb.services.index import indexing
+    from memdb.services.index.indexing import Reading
+else:
+    scrubbing = Later("memdb.services.forgetting.scrubbing")
+    indexing = Later("memdb.services.index.indexing")
 
 BATCH = 500
 """Files per write transaction: short enough that other writers do not wait, long enough to be fast."""
@@ -306,13 +314,13 @@ def _read(context: Context, found: Found) -> Reading | None:
     """Read one file; None where it vanished after the walk saw it."""
     if found.size > files.MAX_FILE_BYTES:
         limit = files.MAX_FILE_BYTES // 2**20
-        return Reading(found, "", None, f"larger than {limit} MiB; split it, or add it as a document")
+        return indexing.Reading(found, "", None, f"larger than {limit} MiB; split it, or add it as a document")
     try:
         data = files.read(context.place.root, found)
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Reading(_unsettled(found), "", None, f"cannot be read: {error.strerror}")
+        return indexing.Reading(_unsettled(found), "", None, f"cannot be read: {error.strerror}")
     return reading_of(found, data)
 
 
@@ -328,9 +336,9 @@ def reading_of(found: Found, data: bytes) -> Reading:
     from memdb.domain import memory_file  # noqa: PLC0415 (parsers that a sync without changes does not need)
 
     try:
-        return Reading(stamped, digest, memory_file.read_memory(found.path, data))
+        return indexing.Reading(stamped, digest, memory_file.read_memory(found.path, data))
     except texts.UndecodableText as error:
-        return Reading(stamped, digest, None, error.message)
+        return indexing.Reading(stamped, digest, None, error.message)
 
 
 def _unsettled(found: Found) -> Found:
