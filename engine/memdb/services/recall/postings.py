@@ -61,19 +61,39 @@ Term = tuple[str, float, float]
 """A word as the index has it, its idf and its weight."""
 
 
-def read(database: Database, terms: Sequence[str]) -> dict[str, Numbers]:
-    """The postings of each of some words, FIELDS * text + field, by text."""
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """In which texts each of some words stands: by posting the text, the place of the word among them, and the field.
+
+    One word's postings lie together, by text; `starts` are those with which a text begins.
+    """
+
+    terms: Sequence[str]
+    texts: Numbers
+    places: Numbers
+    fields: Numbers
+    starts: Numbers
+
+    def frequencies(self) -> dict[str, int]:
+        """In how many texts each word stands."""
+        import numpy as np  # noqa: PLC0415
+
+        counts = np.bincount(self.places[self.starts], minlength=len(self.terms))
+        return dict(zip(self.terms, counts.tolist(), strict=True))
+
+
+def read(database: Database, terms: Sequence[str]) -> Postings:
+    """The postings of some words."""
     import numpy as np  # noqa: PLC0415
 
     rows = database.rows(resources.query("recall_postings"), {"terms": json.dumps(terms)})
-    return {term: np.fromstring(said or "", dtype=np.int64, sep=",") for term, (said,) in zip(terms, rows, strict=True)}
-
-
-def texts_of(postings: Numbers) -> int:
-    """In how many texts a word stands."""
-    import numpy as np  # noqa: PLC0415
-
-    return int(np.count_nonzero(np.diff(postings // FIELDS, prepend=-1)))
+    parts = [np.fromstring(said or "", dtype=np.int64, sep=",") for (said,) in rows]
+    numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    texts = numbers // FIELDS
+    begins = np.ones(len(texts), dtype=bool)
+    begins[1:] = (texts[1:] != texts[:-1]) | (places[1:] != places[:-1])
+    return Postings(terms, texts, places, numbers % FIELDS, np.flatnonzero(begins))
 
 
 def pays(count: int) -> bool:
@@ -82,18 +102,18 @@ def pays(count: int) -> bool:
 
 
 def telling(
-    database: Database, known: Sequence[Term], by_term: dict[str, Numbers], values: dict[str, Any], near: Sequence[int]
+    database: Database, known: Sequence[Term], all_: Postings, values: dict[str, Any], near: Sequence[int]
 ) -> str:
     """The postings that the fusion has to group: how often a word counts in a text, by PLACES * text + place (JSON).
 
-    `known` are the words of `values["terms"]`, `by_term` their postings, `near` the texts that the vector arm finds not
-    far. A text is a candidate by the share of the question's words that it has, or by a part of the best text's BM25,
-    which is bounded by what it would be in a text of no length. What mentions an entity whose whole name is one word of
-    the question is told too: the fusion asks whether it has that word.
+    `known` are the words of `values["terms"]`, `all_` has their postings, `near` the texts that the vector arm finds
+    not far. A text is a candidate by the share of the question's words that it has, or by a part of the best text's
+    BM25, which is bounded by what it would be in a text of no length. What mentions an entity whose whole name is one
+    word of the question is told too: the fusion asks whether it has that word.
     """
     import numpy as np  # noqa: PLC0415
 
-    found = _found(known, by_term, values)
+    found = _found(known, all_, values)
     if not len(found.texts):
         return "{}"
     first = np.argsort(-found.bounds, kind="stable")[:BEST]
@@ -176,24 +196,22 @@ class _Found:
         return bulks
 
 
-def _found(known: Sequence[Term], by_term: dict[str, Numbers], values: dict[str, Any]) -> _Found:
+def _found(known: Sequence[Term], all_: Postings, values: dict[str, Any]) -> _Found:
     import numpy as np  # noqa: PLC0415
 
-    fields = np.array([1.0] + [values[name] for name in WEIGHTS])
-    texts: list[Numbers] = [np.zeros(0, dtype=np.int64)]
-    frequencies: list[Floats] = [np.zeros(0)]
-    for term, _, _ in known:
-        of = by_term[term] // FIELDS
-        starts = np.flatnonzero(np.diff(of, prepend=-1))
-        texts.append(of[starts])
-        frequencies.append(np.add.reduceat(fields[by_term[term] % FIELDS], starts))
-    places = np.repeat(np.arange(len(known)), [len(one) for one in texts[1:]])
-    of_all, often = np.concatenate(texts), np.concatenate(frequencies)
+    counted = np.array([1.0] + [values[name] for name in WEIGHTS])[all_.fields]
+    texts, often = all_.texts[all_.starts], np.add.reduceat(counted, all_.starts) if len(counted) else counted
+    # The words that are looked up, by their places in the question; some that were read may not be.
+    place_of = {term: place for place, (term, _, _) in enumerate(known)}
+    moved = np.array([place_of.get(term, -1) for term in all_.terms], dtype=np.int64)
+    places = moved[all_.places[all_.starts]]
+    there = places >= 0
     if values["allowed"] is not None:
-        there = np.isin(of_all, np.fromstring(values["allowed"].strip("[]"), dtype=np.int64, sep=","))
-        of_all, often, places = of_all[there], often[there], places[there]
-    idfs, weights = (np.array([term[part] for term in known])[places] for part in (1, 2))
-    ids, at = np.unique(of_all, return_inverse=True)
+        there &= np.isin(texts, np.fromstring(values["allowed"].strip("[]"), dtype=np.int64, sep=","))
+    if not there.all():
+        texts, often, places = texts[there], often[there], places[there]
+    idfs, weights = (np.array([float(term[part]) for term in known], dtype=float)[places] for part in (1, 2))
+    ids, at = np.unique(texts, return_inverse=True)
     most = idfs * often * (values["k1"] + 1) / (often + values["k1"] * (1 - values["b"]))
     return _Found(
         ids,
