@@ -187,6 +187,24 @@ def test_postings_that_are_passed_over_change_no_answer(
     assert any(ours)
 
 
+def test_how_many_texts_have_a_word_is_counted_anew_after_a_write(store: Store) -> None:
+    database = store._context.database
+
+    def counted() -> dict[str, int]:
+        with database.read():
+            database.value("select 1 from fts_total")
+            return postings.frequencies(database, ["topic3", "velkor", "zzz"])
+
+    first = counted()
+    assert first == counted()
+    assert first["velkor"] > 150
+    assert first["zzz"] == 0
+    store.save("user/newest", "zzz at Velkor")
+    assert counted() == first | {"velkor": first["velkor"] + 1, "zzz": 1}
+    store.forget("user/newest")
+    assert counted() == first
+
+
 def test_where_numpy_is_not_loaded_sqlite_looks_through_few_postings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert postings.pays(1)
     monkeypatch.delitem(sys.modules, "numpy")

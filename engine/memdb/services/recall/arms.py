@@ -406,14 +406,14 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
         all_ = postings.read(database, list(terms))
         frequency = all_.frequencies()
     else:
-        frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
+        frequency = postings.frequencies(database, terms)
     known: list[tuple[str, float, float]] = []
     asked: list[tuple[str, float, float]] = []
     idfs: list[float] = []
     weights: list[float] = []
     left_out: list[str] = []
     read = 0
-    rarest = sorted((frequency.get(term, 0), term) for term in terms)
+    rarest = sorted((frequency[term], term) for term in terms)
     idf_of = {term: math.log(1 + (texts - documents + 0.5) / (documents + 0.5)) for documents, term in rarest}
     needed = math.inf if filtered else (1 - NEGLIGIBLE) * sum(idf_of.values())
     for documents, term in rarest:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from memdb.base import resources
 from memdb.base.storage import Database
@@ -57,6 +58,9 @@ cross join neighbor on neighbor.node_id = node.id and neighbor.kind in ('mention
 
 FIRST = "select value from json_each(?) cross join node on node.id = value order by node.key limit ?"
 
+MOST_ASKED = 10_000
+"""Words of which it is kept in how many texts they stand."""
+
 Term = tuple[str, float, float]
 """A word as the index has it, its idf and its weight."""
 
@@ -96,6 +100,28 @@ def read(database: Database, terms: Sequence[str]) -> Postings:
     return Postings(terms, texts, places, numbers % FIELDS, np.flatnonzero(begins))
 
 
+_asked: WeakKeyDictionary[Database, tuple[tuple[int, int], dict[str, int]]] = WeakKeyDictionary()
+
+
+def frequencies(database: Database, terms: Collection[str]) -> dict[str, int]:
+    """In how many texts each of some words stands; 0: in none. Call it inside a read transaction that has begun.
+
+    To count the texts of a word that half of them have takes milliseconds, and the same names are asked for again and
+    again: what was counted is kept until something is written.
+    """
+    connection = database.connection
+    state = connection.data_version(), connection.total_changes()
+    kept, known = _asked.get(database, (state, {}))
+    if kept != state or len(known) > MOST_ASKED:
+        known = {}
+    _asked[database] = state, known
+    new = [term for term in terms if term not in known]
+    if new:
+        known.update(dict.fromkeys(new, 0))
+        known.update(database.rows(resources.query("recall_terms"), {"terms": json.dumps(new)}))
+    return {term: known[term] for term in terms}
+
+
 def pays(count: int) -> bool:
     """Whether it is worth while to look through so many postings here."""
     return count > FEW_POSTINGS or "numpy" in sys.modules
@@ -118,10 +144,14 @@ def telling(
         return "{}"
     first = np.argsort(-found.bounds, kind="stable")[:BEST]
     tail = values["keyword_tail"] * float(found.bulks(database, first).max()) - ROUNDING
-    least = min(values["keyword_weak"], values["keyword_alone"], values["keyword_strong"]) - ROUNDING
-    may: Numbers = np.flatnonzero((found.shares >= least) | (found.bounds >= tail))
-    is_near = np.isin(found.texts[may], np.array(near, dtype=np.int64)) | (not values["vector_on"])
-    may = may[_ahead(database, found, may, is_near, values)]
+    least = np.where(found.words > 1, values["keyword_weak"], values["keyword_alone"])
+    # What has less of the question has to be near, too, where that is known.
+    if values["vector_on"]:
+        is_near = np.isin(found.texts, np.array(near, dtype=np.int64), assume_unique=True)
+        least = np.where(is_near, least, values["keyword_strong"])
+    least = np.minimum(least, values["keyword_strong"])
+    may: Numbers = np.flatnonzero((found.shares >= least - ROUNDING) | (found.bounds >= tail))
+    may = may[_ahead(database, found, may, least[may], values)]
     entities = [entity for entity, _, place in json.loads(values["entities"]) if place is not None]
     named = database.rows(MENTIONING, (json.dumps(entities), values["entity_degree"])) if entities else []
     wanted = np.isin(found.texts, [text for (text,) in named])
@@ -131,16 +161,17 @@ def telling(
     return json.dumps(dict(zip(numbers.tolist(), found.often[these].tolist(), strict=True)))
 
 
-def _ahead(database: Database, found: _Found, may: Numbers, is_near: Flags, values: dict[str, Any]) -> Flags:
-    """Which of the texts `may` are candidates and among the first `pool`, or say how much the best text has."""
+def _ahead(database: Database, found: _Found, may: Numbers, least: Floats, values: dict[str, Any]) -> Flags:
+    """Which of the texts `may` are candidates and among the first `pool`, or say how much the best text has.
+
+    With `least` of the question's words a text is a candidate, whatever its BM25.
+    """
     import numpy as np  # noqa: PLC0415
 
     bulks, shares, words, pool = found.bulks(database, may), found.shares[may], found.words[may], values["pool"]
-    least = np.where(words > 1, values["keyword_weak"], values["keyword_alone"])
     tail = values["keyword_tail"] * float(bulks.max())
-    keep: Flags = (shares >= values["keyword_strong"] - ROUNDING) | (bulks >= tail - ROUNDING)
-    keep |= is_near & (shares >= least - ROUNDING)
-    sure = (shares >= values["keyword_strong"] + ROUNDING) | (is_near & (shares >= least + ROUNDING))
+    keep: Flags = (shares >= least - ROUNDING) | (bulks >= tail - ROUNDING)
+    sure: Flags = shares >= least + ROUNDING
     if sure.any():
         sure |= bulks >= tail + ROUNDING
     # Of an earlier time, texts that are not among these may have the most.
