@@ -160,13 +160,24 @@ def texts_told(found: str) -> int:
 
 
 @pytest.mark.parametrize("filters", [{}, {"kinds": ("chunk",)}, {"as_of": "2020-01-01"}])
-@pytest.mark.parametrize(("limit", "few_texts"), [(200, 0), (7, 2_000)])
+@pytest.mark.parametrize(("limit", "few_texts"), [(200, 0), (7, 2_000), (2, 0)])
 def test_postings_that_are_passed_over_change_no_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any], limit: int, few_texts: int
 ) -> None:
     """Also where many more texts could be candidates than are taken."""
     asked = json.loads((store.place.root.parent / "questions.json").read_text(encoding="utf-8"))
-    questions = [*asked, "what of the Velkor Works", "topic3", "topic3 topic4", "mi", "kaka loka", ""]
+    questions = [
+        *asked,
+        "what of the Velkor Works",
+        "topic3",
+        "topic3 topic4",
+        "topic3 topic4 topic5",
+        "mi",
+        "kaka loka",
+        "",
+    ]
+    # Each has a third of the words, and is an answer where another text, with less BM25, is near.
+    questions += [f"topic{number} topic{number + 1} topic{number + 2}" for number in range(QUESTIONS)]
     told: list[str] = []
     telling = postings.telling
 

@@ -162,7 +162,7 @@ def telling(
 
 
 def _ahead(database: Database, found: _Found, may: Numbers, least: Floats, values: dict[str, Any]) -> Flags:
-    """Which of the texts `may` are candidates and among the first `pool`, or say how much the best text has.
+    """Which of the texts `may` are candidates and among the first `pool`, or say that there are any.
 
     With `least` of the question's words a text is a candidate, whatever its BM25.
     """
@@ -172,6 +172,7 @@ def _ahead(database: Database, found: _Found, may: Numbers, least: Floats, value
     tail = values["keyword_tail"] * float(bulks.max())
     keep: Flags = (shares >= least - ROUNDING) | (bulks >= tail - ROUNDING)
     sure: Flags = shares >= least + ROUNDING
+    by_share = int(sure.argmax())
     if sure.any():
         sure |= bulks >= tail + ROUNDING
     # Of an earlier time, texts that are not among these may have the most.
@@ -187,7 +188,8 @@ def _ahead(database: Database, found: _Found, may: Numbers, least: Floats, value
         alike = found.texts[may]
         first = database.rows(FIRST, (json.dumps(alike[same].tolist()), places))
         keep &= ~same | np.isin(alike, [text for (text,) in first])
-    keep[[int(bulks.argmax()), int(shares.argmax())]] = True
+    # Whether there is an answer at all, and how much the best one has, is said by these.
+    keep[[by_share, int(bulks.argmax()), int(shares.argmax())]] = True
     return keep
 
 
