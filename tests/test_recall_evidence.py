@@ -113,7 +113,7 @@ def test_a_recall_shows_the_factor_and_gives_the_same_twice(tmp_path: Path, monk
     assert answers[0] == answers[1]
     last = answers[0]["project/invoice"].path[-1]
     assert last.edge == "links_to" and last.closeness is not None and last.closeness < 1
-    assert f'["project/invoice", {last.closeness}]' in statements
+    assert f'"project/invoice": {last.closeness}' in statements
 
 
 def test_an_entity_in_common_is_half_a_reason_in_a_large_store(make_store: MakeStore, no_model: None) -> None:

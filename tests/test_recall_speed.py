@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 import pytest
 
-from memdb.services.index import signatures, vectors
+from memdb.services.index import seen_vectors, signatures, vectors
 from memdb.services.recall import arms, postings
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Filters
@@ -50,6 +50,11 @@ def held(store: Store) -> signatures.Block | None:
         return signatures.block(store._context.database)
 
 
+def nearest(block: signatures.Block, blob: bytes) -> list[int]:
+    found = block.nearest(vectors.signature(blob), 60)
+    return [] if found is None else found.tolist()
+
+
 def by_sql(store: Store, blob: bytes, count: int) -> list[int]:
     """The same candidates as SQLite gives them, each distance whole."""
     rows = store._context.database.rows(
@@ -65,7 +70,7 @@ def test_the_block_gives_the_candidates_that_sqlite_gives(store: Store) -> None:
     assert block.bits.shape == (DIMS // 64, 401)
     for number in range(QUESTIONS):
         blob = vectors.to_blob(SyntheticEmbedder().vector(f"what of topic{number}"))
-        assert block.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60) != []
+        assert nearest(block, blob) == by_sql(store, blob, 60) != []
 
 
 def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str]]) -> None:
@@ -73,16 +78,16 @@ def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str
     blob = vectors.to_blob(SyntheticEmbedder().vector("what of topic3"))
     first = held(store)
     assert first is held(store)
-    nearest = by_sql(store, blob, 60)[0]
+    first_of_all = by_sql(store, blob, 60)[0]
     with database.write() as connection:
-        connection.execute("delete from signature where passage_id = ?", (nearest,))
-        connection.execute("update signature set bits = zeroblob(48) where passage_id = ?", (nearest + 1,))
-        connection.execute("insert or ignore into vec_waiting values (?)", (nearest + 1,))
+        connection.execute("delete from signature where passage_id = ?", (first_of_all,))
+        connection.execute("update signature set bits = zeroblob(48) where passage_id = ?", (first_of_all + 1,))
+        connection.execute("insert or ignore into vec_waiting values (?)", (first_of_all + 1,))
     second = held(store)
     assert second is not None
     assert second is not first
     assert sorted(second.passages) == [one for (one,) in database.rows("select passage_id from signature order by 1")]
-    assert second.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60)
+    assert nearest(second, blob) == by_sql(store, blob, 60)
     with apsw.Connection(str(database.path)) as other:
         other.execute("update signature set bits = (select bits from vec_waiting join signature using (passage_id))")
         other.execute("insert or ignore into vec_waiting select passage_id from signature")
@@ -98,7 +103,39 @@ def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str
     vectors.mirror_index(database)
     again = held(store)
     assert again is not None
-    assert again.nearest(vectors.signature(blob), 60) == by_sql(store, blob, 60)
+    assert nearest(again, blob) == by_sql(store, blob, 60)
+
+
+@pytest.mark.parametrize("exact", [10, 10_000])
+def test_vectors_that_were_seen_change_no_answer(
+    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int
+) -> None:
+    monkeypatch.setattr(arms, "EXACT_PASSAGES", exact)
+    monkeypatch.setattr(arms, "BIT_CANDIDATES", 60)
+    monkeypatch.setattr(arms, "POOL", 11)
+    compared: list[int] = []
+    best = seen_vectors.best
+
+    def watched(*given: Any) -> Any:
+        compared.append(len(best(*given)))
+        return best(*given)
+
+    def asked() -> list[Any]:
+        with store._context.database.read():
+            return [arms._vector_arm(store._context, question, None)[1] for question in shelf[1]]
+
+    monkeypatch.setattr(seen_vectors, "best", watched)
+    ours = [asked(), asked()]
+    assert max(compared[2:]) < 30
+    store.save("user/newest", "topic3 and no more")
+    store.sync()
+    later = [asked(), asked()]
+    monkeypatch.setattr(seen_vectors, "best", lambda _database, _block, _vector, passages, _count: passages)
+    assert later == [asked(), asked()]
+    monkeypatch.setattr(signatures, "block", lambda *_: None)
+    assert later == [asked(), asked()]
+    assert all(len(hits) == 11 for hits in [*ours[0], *later[0]])
+    store.forget("user/newest")
 
 
 def test_without_the_extension_there_is_no_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,10 +147,11 @@ def test_without_the_extension_there_is_no_block(store: Store, monkeypatch: pyte
 def test_bits_are_counted_by_numpy_1_as_by_numpy_2(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     words = rng.integers(0, 2**63, size=(6, columns), dtype=np.uint64)
-    expected = [sum(int(word).bit_count() for word in column) for column in words.T]
-    assert signatures.popcount(words).tolist() == expected
+    other = rng.integers(0, 2**63, size=6, dtype=np.uint64)
+    expected = [sum(int(one ^ word).bit_count() for one, word in zip(column, other, strict=True)) for column in words.T]
+    assert signatures.hamming(words, other).tolist() == expected
     monkeypatch.delattr(np, "bitwise_count", raising=False)
-    assert signatures.popcount(words).tolist() == expected
+    assert signatures.hamming(words, other).tolist() == expected
 
 
 def texts_told(found: str) -> int:
@@ -122,13 +160,24 @@ def texts_told(found: str) -> int:
 
 
 @pytest.mark.parametrize("filters", [{}, {"kinds": ("chunk",)}, {"as_of": "2020-01-01"}])
-@pytest.mark.parametrize(("limit", "few_texts"), [(200, 0), (7, 2_000)])
+@pytest.mark.parametrize(("limit", "few_texts"), [(200, 0), (7, 2_000), (2, 0)])
 def test_postings_that_are_passed_over_change_no_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any], limit: int, few_texts: int
 ) -> None:
     """Also where many more texts could be candidates than are taken."""
     asked = json.loads((store.place.root.parent / "questions.json").read_text(encoding="utf-8"))
-    questions = [*asked, "what of the Velkor Works", "topic3", "topic3 topic4", "mi", "kaka loka", ""]
+    questions = [
+        *asked,
+        "what of the Velkor Works",
+        "topic3",
+        "topic3 topic4",
+        "topic3 topic4 topic5",
+        "mi",
+        "kaka loka",
+        "",
+    ]
+    # Each has a third of the words, and is an answer where another text, with less BM25, is near.
+    questions += [f"topic{number} topic{number + 1} topic{number + 2}" for number in range(QUESTIONS)]
     told: list[str] = []
     telling = postings.telling
 
@@ -144,9 +193,27 @@ def test_postings_that_are_passed_over_change_no_answer(
     if limit == 7 and not filters:
         assert max(map(texts_told, told)) < 60
     monkeypatch.setattr(postings, "pays", lambda _: False)
-    monkeypatch.setattr(signatures, "block", lambda _: None)
+    monkeypatch.setattr(signatures, "block", lambda *_: None)
     assert [pool(store, question, **filters).found for question in questions] == ours
     assert any(ours)
+
+
+def test_how_many_texts_have_a_word_is_counted_anew_after_a_write(store: Store) -> None:
+    database = store._context.database
+
+    def counted() -> dict[str, int]:
+        with database.read():
+            database.value("select 1 from fts_total")
+            return postings.frequencies(database, ["topic3", "velkor", "zzz"])
+
+    first = counted()
+    assert first == counted()
+    assert first["velkor"] > 150
+    assert first["zzz"] == 0
+    store.save("user/newest", "zzz at Velkor")
+    assert counted() == first | {"velkor": first["velkor"] + 1, "zzz": 1}
+    store.forget("user/newest")
+    assert counted() == first
 
 
 def test_where_numpy_is_not_loaded_sqlite_looks_through_few_postings(monkeypatch: pytest.MonkeyPatch) -> None:

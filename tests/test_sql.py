@@ -115,7 +115,7 @@ def test_the_arms_statement_gives_what_the_next_one_starts_from(store: Store) ->
         scripts = statements(store.recall_sql("deploy bot"))
         found = store._context.database.rows(scripts[0])
     assert found[0][0] == "project/deploy-bot"
-    assert f'["project/deploy-bot", {found[0][1]}]' in scripts[1]
+    assert f"[{found[0][2]}, {found[0][1]}]" in scripts[1]
 
 
 def test_a_recall_without_a_model_needs_no_extension(store: Store) -> None:

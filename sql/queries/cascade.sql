@@ -1,4 +1,4 @@
--- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, [key, score] with the best first,
+-- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by key,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
 -- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
 with recursive
@@ -6,8 +6,8 @@ allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 pool as materialized (
-    select node.id as node_id, node.key, value ->> 1 as score
-    from json_each(:pool) join node on node.key = value ->> 0
+    select node.id as node_id, node.key, found.value as score
+    from json_each(:pool) as found join node on node.key = found.key
 ),
 -- A seed that is hardly likelier than others is no ground for what lies around it: below :confident it starts with the less.
 seed as materialized (
@@ -56,11 +56,11 @@ walk (node_id, depth, score, came_from, seed_id, trail, weighs) as (
     limit :walk_rows
 ),
 -- What each path says of the answer that it leads to. It counts for the more, the nearer the text itself lies to the question: its
--- odds, p / (1 - p), are multiplied by what :closeness, [key, factor], has for it, by :distant where it is not there. As evidence
+-- odds, p / (1 - p), are multiplied by what :closeness, factors by key, has for it, by :distant where it is not there. As evidence
 -- beside what the arms found it weighs :by_entity where the text shares no more than an entity, whose name may be what they found
 -- it by, and :by_record where it began in another part of the same record: parts of one passage are no two reasons.
 closeness as materialized (
-    select node.id as node_id, value ->> 1 as factor from json_each(:closeness) join node on node.key = value ->> 0
+    select node.id as node_id, near.value as factor from json_each(:closeness) as near join node on node.key = near.key
 ),
 found as materialized (
     select node_id, depth, trail, factor, weighs, iif(factor = 1, score, score * factor / (1 - score + score * factor)) as score

@@ -39,44 +39,49 @@ class Block:
     passages: NDArray[np.int64]
     bits: NDArray[np.uint64]
 
-    def nearest(self, signature: bytes, count: int) -> list[int] | None:
+    def nearest(self, signature: bytes, count: int) -> NDArray[np.int64] | None:
         """The passages nearest by Hamming distance, as many as `count` less those that lie as far as the last of them.
 
-        All of them where there are fewer. None where they all lie equally far: which of them come is SQLite's to say.
+        All of them where there are no more. None where they all lie equally far: which of them come is SQLite's to say.
         """
         import numpy as np  # noqa: PLC0415
 
-        distances = popcount(self.bits ^ np.frombuffer(signature, dtype=np.uint64)[:, None])
-        if len(distances) < count:
-            return [int(passage) for passage in self.passages]
-        last = int(np.partition(distances, count - 1)[count - 1])
+        if len(self.passages) <= count:
+            return self.passages
+        distances = hamming(self.bits, np.frombuffer(signature, dtype=np.uint64))
+        # How many lie nearer than each distance, or as far.
+        within = np.cumsum(np.bincount(distances))
+        last = int(np.searchsorted(within, count))
         if int(distances.min()) == last:
             return None
-        found: list[int] = np.sort(self.passages[distances < last]).tolist()
-        return found
+        return np.sort(self.passages[distances < last])
 
 
-def popcount(words: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """The bits that are set in each column."""
+def hamming(words: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """In how many bits each column differs from another one."""
     import numpy as np  # noqa: PLC0415
 
     if hasattr(np, "bitwise_count"):  # numpy 2
-        counts = np.bitwise_count(words).sum(axis=0, dtype=np.uint16)
-    else:
-        counts = np.unpackbits(np.ascontiguousarray(words.T).view(np.uint8), axis=1).sum(axis=1, dtype=np.uint16)
-    return np.asarray(counts)
+        counts = np.zeros(words.shape[1], dtype=np.uint16)
+        for row, one in zip(words, word, strict=True):  # a row at a time stays in the processor's cache
+            counts += np.bitwise_count(row ^ one)
+        return counts
+    differing = np.ascontiguousarray((words ^ word[:, None]).T).view(np.uint8)
+    return np.asarray(np.unpackbits(differing, axis=1).sum(axis=1, dtype=np.uint16))
 
 
 _held: WeakKeyDictionary[Database, Block] = WeakKeyDictionary()
 
 
-def block(database: Database) -> Block | None:
+def block(database: Database, total: int | None = None) -> Block | None:
     """The signatures of a store, read anew after any write; None where only SQLite can compare them.
 
-    That is where sqlite-vec cannot be loaded or has no table yet. Call it inside a read transaction.
+    That is where sqlite-vec cannot be loaded or has no table yet. Call it inside a read transaction, with
+    the `total` of signatures where it was counted there.
     """
     connection = database.connection
-    total = int(database.value("select count(*) from signature"))  # the transaction begins with it
+    if total is None:
+        total = int(database.value("select count(*) from signature"))  # the transaction begins with it
     state = connection.data_version(), connection.total_changes()
     held = _held.get(database)
     if held is None or held.state != state:

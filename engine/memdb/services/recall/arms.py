@@ -16,7 +16,7 @@ from memdb.base.text import name_key
 from memdb.errors import ModelUnavailable, UsageError
 from memdb.services.context import Context
 from memdb.services.entities import naming
-from memdb.services.index import signatures, vectors
+from memdb.services.index import seen_vectors, signatures, vectors
 from memdb.services.recall import past, postings
 from memdb.services.recall.answers import Arm, Filters, Found
 
@@ -352,9 +352,9 @@ def _asked_for(
 
 def _told(database: Database, terms: Terms, values: dict[str, Any], near: Sequence[int]) -> str | None:
     """The postings that the fusion has to look at, as JSON; None for all."""
-    if not terms.known or not postings.pays(terms.postings):
+    if not postings.pays(terms.reach):
         return None
-    read = terms.read or postings.read(database, [term for term, _, _ in terms.known])
+    read = terms.found or postings.read(database, [term for term, _, _ in terms.known])
     return postings.telling(database, terms.known, read, values, near)
 
 
@@ -404,8 +404,8 @@ class Terms:
     idf_total: float
     weight_total: float
     left_out: list[str]
-    postings: int = 0  # of all words that are looked up
-    read: dict[str, Any] = field(default_factory=dict)  # postings by word, where they were read on the way
+    reach: int = 0  # postings of all words that are looked up
+    found: postings.Postings | None = None  # of all words that are asked for, where they were read on the way
 
 
 def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms:
@@ -417,19 +417,19 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
     """
     terms = dict.fromkeys(stem for stems in words.stems(database.connection, found) for stem in stems)
     texts = int(database.value("select texts from fts_total"))
-    by_term: dict[str, Any] = {}
+    all_ = None
     if texts <= postings.FEW_TEXTS and postings.pays(0):
-        by_term = postings.read(database, list(terms))
-        frequency = {term: postings.texts_of(found) for term, found in by_term.items()}
+        all_ = postings.read(database, list(terms))
+        frequency = all_.frequencies()
     else:
-        frequency = dict(database.rows(resources.query("recall_terms"), {"terms": json.dumps(list(terms))}))
+        frequency = postings.frequencies(database, terms)
     known: list[tuple[str, float, float]] = []
     asked: list[tuple[str, float, float]] = []
     idfs: list[float] = []
     weights: list[float] = []
     left_out: list[str] = []
     read = 0
-    rarest = sorted((frequency.get(term, 0), term) for term in terms)
+    rarest = sorted((frequency[term], term) for term in terms)
     idf_of = {term: math.log(1 + (texts - documents + 0.5) / (documents + 0.5)) for documents, term in rarest}
     needed = math.inf if filtered else (1 - NEGLIGIBLE) * sum(idf_of.values())
     for documents, term in rarest:
@@ -446,7 +446,7 @@ def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms
             known.append(asked[-1])
     # The rarest come first, so these are the heaviest.
     totals = sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0
-    return Terms(known, asked, len(idfs), *totals, left_out, read, by_term)
+    return Terms(known, asked, len(idfs), *totals, left_out, read, all_)
 
 
 def _vector_arm(
@@ -472,9 +472,13 @@ def _vector_arm(
         "known": None,
         "pool": POOL,
     }
-    block = None if is_exact or allowed is not None else signatures.block(database)
-    known = None if block is None else block.nearest(vectors.signature(blob), candidates)
-    near = {} if known is None else {"known": json.dumps(known)}
+    known = None
+    if allowed is None and (not is_exact or passages == database.value("select count(*) from passage")):
+        block = signatures.block(database, passages)
+        known = None if block is None else block.nearest(vectors.signature(blob), passages if is_exact else candidates)
+        if block is not None and known is not None:
+            known = seen_vectors.best(database, block, vector, known, POOL)
+    near = {} if known is None else {"known": json.dumps(known.tolist()), "exact": 0}
     hits = database.rows(resources.query("recall_vector"), values | near)
     return values, [(key, similarity, node) for key, similarity, node in hits], None
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from memdb.base import resources
 from memdb.base.storage import Database
@@ -57,23 +58,68 @@ cross join neighbor on neighbor.node_id = node.id and neighbor.kind in ('mention
 
 FIRST = "select value from json_each(?) cross join node on node.id = value order by node.key limit ?"
 
+MOST_ASKED = 10_000
+"""Words of which it is kept in how many texts they stand."""
+
 Term = tuple[str, float, float]
 """A word as the index has it, its idf and its weight."""
 
 
-def read(database: Database, terms: Sequence[str]) -> dict[str, Numbers]:
-    """The postings of each of some words, FIELDS * text + field, by text."""
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """In which texts each of some words stands: by posting the text, the place of the word among them, and the field.
+
+    One word's postings lie together, by text; `starts` are those with which a text begins.
+    """
+
+    terms: Sequence[str]
+    texts: Numbers
+    places: Numbers
+    fields: Numbers
+    starts: Numbers
+
+    def frequencies(self) -> dict[str, int]:
+        """In how many texts each word stands."""
+        import numpy as np  # noqa: PLC0415
+
+        counts = np.bincount(self.places[self.starts], minlength=len(self.terms))
+        return dict(zip(self.terms, counts.tolist(), strict=True))
+
+
+def read(database: Database, terms: Sequence[str]) -> Postings:
+    """The postings of some words."""
     import numpy as np  # noqa: PLC0415
 
     rows = database.rows(resources.query("recall_postings"), {"terms": json.dumps(terms)})
-    return {term: np.fromstring(said or "", dtype=np.int64, sep=",") for term, (said,) in zip(terms, rows, strict=True)}
+    parts = [np.fromstring(said or "", dtype=np.int64, sep=",") for (said,) in rows]
+    numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    texts = numbers // FIELDS
+    begins = np.ones(len(texts), dtype=bool)
+    begins[1:] = (texts[1:] != texts[:-1]) | (places[1:] != places[:-1])
+    return Postings(terms, texts, places, numbers % FIELDS, np.flatnonzero(begins))
 
 
-def texts_of(postings: Numbers) -> int:
-    """In how many texts a word stands."""
-    import numpy as np  # noqa: PLC0415
+_asked: WeakKeyDictionary[Database, tuple[tuple[int, int], dict[str, int]]] = WeakKeyDictionary()
 
-    return int(np.count_nonzero(np.diff(postings // FIELDS, prepend=-1)))
+
+def frequencies(database: Database, terms: Collection[str]) -> dict[str, int]:
+    """In how many texts each of some words stands; 0: in none. Call it inside a read transaction that has begun.
+
+    To count the texts of a word that half of them have takes milliseconds, and the same names are asked for again and
+    again: what was counted is kept until something is written.
+    """
+    connection = database.connection
+    state = connection.data_version(), connection.total_changes()
+    kept, known = _asked.get(database, (state, {}))
+    if kept != state or len(known) > MOST_ASKED:
+        known = {}
+    _asked[database] = state, known
+    new = [term for term in terms if term not in known]
+    if new:
+        known.update(dict.fromkeys(new, 0))
+        known.update(database.rows(resources.query("recall_terms"), {"terms": json.dumps(new)}))
+    return {term: known[term] for term in terms}
 
 
 def pays(count: int) -> bool:
@@ -82,26 +128,30 @@ def pays(count: int) -> bool:
 
 
 def telling(
-    database: Database, known: Sequence[Term], by_term: dict[str, Numbers], values: dict[str, Any], near: Sequence[int]
+    database: Database, known: Sequence[Term], all_: Postings, values: dict[str, Any], near: Sequence[int]
 ) -> str:
     """The postings that the fusion has to group: how often a word counts in a text, by PLACES * text + place (JSON).
 
-    `known` are the words of `values["terms"]`, `by_term` their postings, `near` the texts that the vector arm finds not
-    far. A text is a candidate by the share of the question's words that it has, or by a part of the best text's BM25,
-    which is bounded by what it would be in a text of no length. What mentions an entity whose whole name is one word of
-    the question is told too: the fusion asks whether it has that word.
+    `known` are the words of `values["terms"]`, `all_` has their postings, `near` the texts that the vector arm finds
+    not far. A text is a candidate by the share of the question's words that it has, or by a part of the best text's
+    BM25, which is bounded by what it would be in a text of no length. What mentions an entity whose whole name is one
+    word of the question is told too: the fusion asks whether it has that word.
     """
     import numpy as np  # noqa: PLC0415
 
-    found = _found(known, by_term, values)
+    found = _found(known, all_, values)
     if not len(found.texts):
         return "{}"
     first = np.argsort(-found.bounds, kind="stable")[:BEST]
     tail = values["keyword_tail"] * float(found.bulks(database, first).max()) - ROUNDING
-    least = min(values["keyword_weak"], values["keyword_alone"], values["keyword_strong"]) - ROUNDING
-    may: Numbers = np.flatnonzero((found.shares >= least) | (found.bounds >= tail))
-    is_near = np.isin(found.texts[may], np.array(near, dtype=np.int64)) | (not values["vector_on"])
-    may = may[_ahead(database, found, may, is_near, values)]
+    least = np.where(found.words > 1, values["keyword_weak"], values["keyword_alone"])
+    # What has less of the question has to be near, too, where that is known.
+    if values["vector_on"]:
+        is_near = np.isin(found.texts, np.array(near, dtype=np.int64), assume_unique=True)
+        least = np.where(is_near, least, values["keyword_strong"])
+    least = np.minimum(least, values["keyword_strong"])
+    may: Numbers = np.flatnonzero((found.shares >= least - ROUNDING) | (found.bounds >= tail))
+    may = may[_ahead(database, found, may, least[may], values)]
     entities = [entity for entity, _, place in json.loads(values["entities"]) if place is not None]
     named = database.rows(MENTIONING, (json.dumps(entities), values["entity_degree"])) if entities else []
     wanted = np.isin(found.texts, [text for (text,) in named])
@@ -111,16 +161,18 @@ def telling(
     return json.dumps(dict(zip(numbers.tolist(), found.often[these].tolist(), strict=True)))
 
 
-def _ahead(database: Database, found: _Found, may: Numbers, is_near: Flags, values: dict[str, Any]) -> Flags:
-    """Which of the texts `may` are candidates and among the first `pool`, or say how much the best text has."""
+def _ahead(database: Database, found: _Found, may: Numbers, least: Floats, values: dict[str, Any]) -> Flags:
+    """Which of the texts `may` are candidates and among the first `pool`, or say that there are any.
+
+    With `least` of the question's words a text is a candidate, whatever its BM25.
+    """
     import numpy as np  # noqa: PLC0415
 
     bulks, shares, words, pool = found.bulks(database, may), found.shares[may], found.words[may], values["pool"]
-    least = np.where(words > 1, values["keyword_weak"], values["keyword_alone"])
     tail = values["keyword_tail"] * float(bulks.max())
-    keep: Flags = (shares >= values["keyword_strong"] - ROUNDING) | (bulks >= tail - ROUNDING)
-    keep |= is_near & (shares >= least - ROUNDING)
-    sure = (shares >= values["keyword_strong"] + ROUNDING) | (is_near & (shares >= least + ROUNDING))
+    keep: Flags = (shares >= least - ROUNDING) | (bulks >= tail - ROUNDING)
+    sure: Flags = shares >= least + ROUNDING
+    by_share = int(sure.argmax())
     if sure.any():
         sure |= bulks >= tail + ROUNDING
     # Of an earlier time, texts that are not among these may have the most.
@@ -136,7 +188,8 @@ def _ahead(database: Database, found: _Found, may: Numbers, is_near: Flags, valu
         alike = found.texts[may]
         first = database.rows(FIRST, (json.dumps(alike[same].tolist()), places))
         keep &= ~same | np.isin(alike, [text for (text,) in first])
-    keep[[int(bulks.argmax()), int(shares.argmax())]] = True
+    # Whether there is an answer at all, and how much the best one has, is said by these.
+    keep[[by_share, int(bulks.argmax()), int(shares.argmax())]] = True
     return keep
 
 
@@ -176,24 +229,22 @@ class _Found:
         return bulks
 
 
-def _found(known: Sequence[Term], by_term: dict[str, Numbers], values: dict[str, Any]) -> _Found:
+def _found(known: Sequence[Term], all_: Postings, values: dict[str, Any]) -> _Found:
     import numpy as np  # noqa: PLC0415
 
-    fields = np.array([1.0] + [values[name] for name in WEIGHTS])
-    texts: list[Numbers] = [np.zeros(0, dtype=np.int64)]
-    frequencies: list[Floats] = [np.zeros(0)]
-    for term, _, _ in known:
-        of = by_term[term] // FIELDS
-        starts = np.flatnonzero(np.diff(of, prepend=-1))
-        texts.append(of[starts])
-        frequencies.append(np.add.reduceat(fields[by_term[term] % FIELDS], starts))
-    places = np.repeat(np.arange(len(known)), [len(one) for one in texts[1:]])
-    of_all, often = np.concatenate(texts), np.concatenate(frequencies)
+    counted = np.array([1.0] + [values[name] for name in WEIGHTS])[all_.fields]
+    texts, often = all_.texts[all_.starts], np.add.reduceat(counted, all_.starts) if len(counted) else counted
+    # The words that are looked up, by their places in the question; some that were read may not be.
+    place_of = {term: place for place, (term, _, _) in enumerate(known)}
+    moved = np.array([place_of.get(term, -1) for term in all_.terms], dtype=np.int64)
+    places = moved[all_.places[all_.starts]]
+    there = places >= 0
     if values["allowed"] is not None:
-        there = np.isin(of_all, np.fromstring(values["allowed"].strip("[]"), dtype=np.int64, sep=","))
-        of_all, often, places = of_all[there], often[there], places[there]
-    idfs, weights = (np.array([term[part] for term in known])[places] for part in (1, 2))
-    ids, at = np.unique(of_all, return_inverse=True)
+        there &= np.isin(texts, np.fromstring(values["allowed"].strip("[]"), dtype=np.int64, sep=","))
+    if not there.all():
+        texts, often, places = texts[there], often[there], places[there]
+    idfs, weights = (np.array([float(term[part]) for term in known], dtype=float)[places] for part in (1, 2))
+    ids, at = np.unique(texts, return_inverse=True)
     most = idfs * often * (values["k1"] + 1) / (often + values["k1"] * (1 - values["b"]))
     return _Found(
         ids,

@@ -165,7 +165,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
     step = EDGE_WEIGHTS["supersedes"] * DECAY
     confident = CONFIDENT_ALONE + pool.largeness * (CONFIDENT - CONFIDENT_ALONE)
     values = {
-        "pool": json.dumps([(key, score) for key, (score, _) in pool.found.items()]),
+        "pool": json.dumps({key: score for key, (score, _) in pool.found.items()}),
         "allowed": pool.allowed,
         "seeds": seeds,
         "hops": hops,
@@ -177,7 +177,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
         "relayed": RELAYED,
         "by_entity": 1 - pool.largeness * (1 - BY_ENTITY),
         "by_record": 1 - pool.largeness * (1 - BY_RECORD),
-        "closeness": json.dumps(pool.closeness if paths == "evidence" else []),
+        "closeness": json.dumps(dict(pool.closeness) if paths == "evidence" else {}),
         "distant": pool.distant if paths == "evidence" else 1.0,
         "passes_about": 1 + pool.largeness * (1 / DECAY - 1) if paths == "evidence" else 1.0,
         # Seeds that the caller gave are as sure as he says.
