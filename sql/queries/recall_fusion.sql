@@ -133,7 +133,7 @@ mean as materialized (
            (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
            count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness,
            coalesce((select max(similarity) from near), 0.0) as nearest,
-           coalesce((select max(share) from matched), 0.0) as most_share,
+           coalesce((select max(share) from matched where share >= min(:keyword_strong, :keyword_weak, :keyword_alone)), 0.0) as most_share,
            exists (select 1 from entity where similarity >= :entity_telling) as is_named,
            exists (select 1 from entity where title >= :entity_telling) as is_titled
     from candidate

@@ -31,7 +31,8 @@ sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions and 0.001 for 4,096; adding 
 
 READ = """select passage.id, passage.node_id, embedding.vector
 from json_each(?) cross join passage on passage.id = value
-cross join embedding on embedding.model = passage.model and embedding.text_sha256 = passage.text_sha256"""
+cross join embedding on embedding.text_sha256 = passage.text_sha256
+    and embedding.model_id = (select model_id from embedding_model join meta on key = 'model' and value = model)"""
 
 
 class Seen:
