@@ -29,7 +29,7 @@ def checksums(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [
-    "memories-a",
+    pytest.param("memories-a", marks=pytest.mark.slow),
     "memories-b",
     pytest.param("runbooks", marks=pytest.mark.slow),
     pytest.param("wikilinks", marks=pytest.mark.slow),

@@ -70,10 +70,12 @@ def sample() -> Iterator[dict[str, dict[str, float]]]:
     yield json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_kills_failing_writes_and_changed_bytes_lose_nothing(sample: dict[str, dict[str, float]]) -> None:
     assert sample["failures"] == []
 
 
+@pytest.mark.slow
 def test_the_sample_met_the_faults_that_it_is_about(sample: dict[str, dict[str, float]]) -> None:
     figures = sample["figures"]
     assert figures["kill points tried"] >= 10
