@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from memdb.services.index import seen_vectors, signatures, vectors
-from memdb.services.recall import arms, postings
+from memdb.services.recall import arms, postings, vector_arm
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
@@ -34,8 +34,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 @pytest.fixture
 def store(shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(arms, "EXACT_PASSAGES", 10)
-    monkeypatch.setattr(arms, "BIT_CANDIDATES", 60)
+    monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", 10)
+    monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 60)
     with Store(Store.init(shelf[0]).place, SyntheticEmbedder()) as opened:
         yield opened
 
@@ -110,8 +110,8 @@ def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str
 def test_vectors_that_were_seen_change_no_answer(
     store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int
 ) -> None:
-    monkeypatch.setattr(arms, "EXACT_PASSAGES", exact)
-    monkeypatch.setattr(arms, "BIT_CANDIDATES", 60)
+    monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", exact)
+    monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 60)
     monkeypatch.setattr(arms, "POOL", 11)
     compared: list[int] = []
     best = seen_vectors.best
@@ -122,7 +122,7 @@ def test_vectors_that_were_seen_change_no_answer(
 
     def asked() -> list[Any]:
         with store._context.database.read():
-            return [arms._vector_arm(store._context, question, None)[1] for question in shelf[1]]
+            return [vector_arm.nearest_to(store._context, question, None, arms.POOL)[1] for question in shelf[1]]
 
     monkeypatch.setattr(seen_vectors, "best", watched)
     ours = [asked(), asked()]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from memdb.services.index import vectors
-from memdb.services.recall import arms
+from memdb.services.recall import arms, vector_arm
 from memdb.store import Store
 from tests.bench.synthetic import TOPICS, SyntheticEmbedder
 from tests.conftest import write_files
@@ -45,7 +45,10 @@ def clustered(count: int) -> list[str]:
 
 
 def nearest(store: Store, question: str, allowed: str | None = None) -> list[tuple[str, float]]:
-    return [(key, similarity) for key, similarity, _ in arms._vector_arm(store._context, question, allowed)[1]]
+    return [
+        (key, similarity)
+        for key, similarity, _ in vector_arm.nearest_to(store._context, question, allowed, arms.POOL)[1]
+    ]
 
 
 @pytest.mark.parametrize("count", [1_000, 10_000, pytest.param(100_000, marks=pytest.mark.slow)])
@@ -64,11 +67,11 @@ def test_the_ten_nearest_are_found(tmp_path: Path, count: int) -> None:
 
 
 def test_no_order_of_insertion_decides_at_the_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arms, "EXACT_PASSAGES", 10)
+    monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", 10)
     texts = clustered(600)
     # At most distances there are several: some of them are cut.
     for candidates in (20, 21, 22, 23, 24):
-        monkeypatch.setattr(arms, "BIT_CANDIDATES", candidates)
+        monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", candidates)
         found = []
         for name, order in (("up", texts), ("down", texts[::-1])):
             with filled(tmp_path / f"{name}{candidates}", order) as store:
@@ -78,8 +81,8 @@ def test_no_order_of_insertion_decides_at_the_cut(tmp_path: Path, monkeypatch: p
 
 
 def test_a_filter_is_applied_before_the_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arms, "EXACT_PASSAGES", 10)
-    monkeypatch.setattr(arms, "BIT_CANDIDATES", 20)
+    monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", 10)
+    monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 20)
     with filled(tmp_path / "r", clustered(600)) as store:
         rows = store._context.database.rows("select id from node where key like 'topic7 %' order by id")
         allowed = [node for (node,) in rows]

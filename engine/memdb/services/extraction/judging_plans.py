@@ -10,7 +10,7 @@ from memdb.base import resources
 from memdb.base.settings import setting, switched_off
 from memdb.domain import judging
 from memdb.services.context import Context
-from memdb.services.recall import arms
+from memdb.services.recall import arms, vector_arm
 from memdb.services.recall.answers import Filters
 
 MOST_TRIES = 3
@@ -139,13 +139,14 @@ def _by_vectors(context: Context, one: Compared) -> list[str] | None:
     status = context.embedder.status
     if vector is None or database.vector_reason is not None or status.identity != database.meta("model"):
         return None
-    passages = int(database.value("select count(*) from (select 1 from passage limit ?)", (arms.EXACT_PASSAGES + 1,)))
+    few = vector_arm.EXACT_PASSAGES
+    passages = int(database.value("select count(*) from (select 1 from passage limit ?)", (few + 1,)))
     documents = database.value("select 1 from chunk limit 1") is not None
     memories = json.dumps([node for (node,) in database.rows("select id from memory")]) if documents else None
     values = {
         "vector": vector,
-        "exact": int(passages <= arms.EXACT_PASSAGES),
-        "candidates": arms.BIT_CANDIDATES,
+        "exact": int(passages <= few),
+        "candidates": vector_arm.BIT_CANDIDATES,
         "allowed": memories,
         "known": None,
         "pool": NEAR_POOL,

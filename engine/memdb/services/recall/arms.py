@@ -13,12 +13,13 @@ from memdb.base import resources, words
 from memdb.base.models import ModelCard
 from memdb.base.storage import Database
 from memdb.base.text import name_key
-from memdb.errors import ModelUnavailable, UsageError
+from memdb.errors import UsageError
 from memdb.services.context import Context
 from memdb.services.entities import naming
-from memdb.services.index import seen_vectors, signatures, vectors
 from memdb.services.recall import past, postings
 from memdb.services.recall.answers import Arm, Filters, Found
+from memdb.services.recall.terms import Terms, looked_up
+from memdb.services.recall.vector_arm import Near, nearest_to
 
 POOL = 200
 """Candidates that each arm gives."""
@@ -54,27 +55,6 @@ KEYWORD_TAIL = 0.4
 
 VECTOR_WEAK = 0.5
 """Far is below this part of the model's floor."""
-
-TELLING_WORDS = 12
-"""A question says what it is about in so many words; of a longer text the rarest ones count as the whole."""
-
-POSTINGS = 20_000
-"""Postings that one question may read: beyond it, its most frequent words are left out. Bounds the keyword arm."""
-
-NEGLIGIBLE = 0.05
-"""The most frequent words are not looked up either while all of them together make up no more of the question's idf."""
-
-FEW_POSTINGS = 1_000
-"""A word that so few texts have is looked up however little it says: it costs nothing."""
-
-EXACT_PASSAGES = 1_500
-"""Up to this many passages every vector is compared exactly: about 4 microseconds each, as fast as by bits."""
-
-BIT_CANDIDATES = 800
-"""Candidates by bits beyond that: 0.998 of the exact ten best on 19,131 passages of real text; 400 are 0.990."""
-
-MANY_PASSAGES = 20_000
-"""In a store of more, twice as many candidates are taken: 1.00 on 100,000 made-up vectors, of which 800 find 0.90."""
 
 VECTOR_SHARE = 0.45
 """Of the vector arm in the mix, measured on chat, abstracts and passages: 0.4 suits chat better, 0.5 passages."""
@@ -123,9 +103,6 @@ VECTOR_DEVIATION = 0.08
 NOT_ASKED = "not asked for"
 """Why an arm is off that the caller left out."""
 
-
-Near = tuple[str, float, int]
-"""A hit of the vector arm: its key, its similarity, and its node."""
 
 Statement = tuple[str, dict[str, Any]]
 """The name of a query file and the values for it."""
@@ -220,14 +197,14 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     hits: list[Near] = []
     terms = Terms([], [], 0, 1.0, 1.0, [])
     if "keyword" in arms:
-        terms = _terms(database, found, filtered=allowed is not None)
+        terms = looked_up(database, found, filtered=allowed is not None)
         values |= {"terms": json.dumps(terms.known), "words": terms.count}
         values |= {"idf_total": terms.idf_total, "weight_total": terms.weight_total}
         if then is not None and within is not None:
             edited, gone = past.matches(database, then, within, values | {"terms": json.dumps(terms.asked)})
             values["past"] = json.dumps(edited)
     if "vector" in arms:
-        bound, hits, reason = _vector_arm(context, query, allowed)
+        bound, hits, reason = nearest_to(context, query, allowed, POOL)
         report["vector"] = Arm("off", 0, reason)
         if bound is not None:
             statements.append(("recall_vector", bound))
@@ -388,112 +365,3 @@ def _allowed(database: Database, filters: Filters) -> str | None:
         "document": filters.document,
     }
     return json.dumps([node for (node,) in database.rows(resources.query("recall_allowed"), bound)])
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The words of a question as the index has them.
-
-    `known` holds (term, idf, weight) of those that some text has, `asked` of all that are looked up; the totals are
-    over the TELLING_WORDS heaviest.
-    """
-
-    known: list[tuple[str, float, float]]
-    asked: list[tuple[str, float, float]]
-    count: int
-    idf_total: float
-    weight_total: float
-    left_out: list[str]
-    reach: int = 0  # postings of all words that are looked up
-    found: postings.Postings | None = None  # of all words that are asked for, where they were read on the way
-
-
-def _terms(database: Database, found: Sequence[str], *, filtered: bool) -> Terms:
-    """Look up how rare each word is; among the few texts that filters let through, a frequent word may be all there is.
-
-    idf is ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's variant of Robertson and Spärck Jones: never negative. The
-    weight, by which a text's share of the question is measured, is ln(2 + N / (df + 1)): in a small store, where idf
-    makes nothing of a word that most texts have, it still counts.
-    """
-    terms = dict.fromkeys(stem for stems in words.stems(database.connection, found) for stem in stems)
-    texts = int(database.value("select texts from fts_total"))
-    all_ = None
-    if texts <= postings.FEW_TEXTS and postings.pays(0):
-        all_ = postings.read(database, list(terms))
-        frequency = all_.frequencies()
-    else:
-        frequency = postings.frequencies(database, terms)
-    known: list[tuple[str, float, float]] = []
-    asked: list[tuple[str, float, float]] = []
-    idfs: list[float] = []
-    weights: list[float] = []
-    left_out: list[str] = []
-    read = 0
-    rarest = sorted((frequency[term], term) for term in terms)
-    idf_of = {term: math.log(1 + (texts - documents + 0.5) / (documents + 0.5)) for documents, term in rarest}
-    needed = math.inf if filtered else (1 - NEGLIGIBLE) * sum(idf_of.values())
-    for documents, term in rarest:
-        if documents > FEW_POSTINGS and known and sum(idfs) >= needed:
-            break
-        if read + documents > POSTINGS and known:
-            left_out.append(term)
-            continue
-        read += documents
-        idfs.append(idf_of[term])
-        weights.append(math.log(2 + texts / (documents + 1)))
-        asked.append((term, idfs[-1], weights[-1]))
-        if documents:
-            known.append(asked[-1])
-    # The rarest come first, so these are the heaviest.
-    totals = sum(idfs[:TELLING_WORDS]) or 1.0, sum(weights[:TELLING_WORDS]) or 1.0
-    return Terms(known, asked, len(idfs), *totals, left_out, read, all_)
-
-
-def _vector_arm(
-    context: Context, query: str, allowed: str | None
-) -> tuple[dict[str, Any] | None, list[Near], str | None]:
-    """The statement's values, the hits, and why the arm is off, if it is."""
-    database = context.database
-    reason = _why_off(context, query)
-    if reason is not None:
-        return None, [], reason
-    try:
-        vector = context.embedder.embed_query(query)
-    except ModelUnavailable as error:
-        return None, [], error.message
-    blob = vectors.to_blob(vector)
-    passages = int(database.value("select count(*) from signature"))
-    is_exact, candidates = passages <= EXACT_PASSAGES, BIT_CANDIDATES * (2 if passages > MANY_PASSAGES else 1)
-    values = {
-        "vector": blob,
-        "exact": int(is_exact),
-        "candidates": candidates,
-        "allowed": allowed,
-        "known": None,
-        "pool": POOL,
-    }
-    known = None
-    if allowed is None and (not is_exact or passages == database.value("select count(*) from passage")):
-        block = signatures.block(database, passages)
-        known = None if block is None else block.nearest(vectors.signature(blob), passages if is_exact else candidates)
-        if block is not None and known is not None:
-            known = seen_vectors.best(database, block, vector, known, POOL)
-    near = {} if known is None else {"known": json.dumps(known.tolist()), "exact": 0}
-    hits = database.rows(resources.query("recall_vector"), values | near)
-    return values, [(key, similarity, node) for key, similarity, node in hits], None
-
-
-def _why_off(context: Context, query: str) -> str | None:
-    database, status = context.database, context.embedder.status
-    if not words.searchable(query[: words.QUERY_CAP]).strip():
-        return "the question is empty"
-    if status.state == "off":
-        return status.reason or "off"
-    if database.vector_reason is not None:
-        return database.vector_reason
-    if database.value("select 1 from passage limit 1") is None:
-        return "nothing is embedded yet; `memdb sync` does it"
-    model = database.meta("model")
-    if model != status.identity:
-        return f"the store was embedded by {model}; `memdb sync` embeds it again by {status.identity}"
-    return None
