@@ -100,6 +100,8 @@ TOLD = {
 }
 
 
+NOT_SEEN = "on none of them the answer floor was set, on some what words and names count beside it"
+
 ASKED = {
     "unanswerable": "questions that no text answers (those of other suites)",
     "answerable": "the suite's own",
@@ -122,5 +124,5 @@ def page(figures: Figures) -> str:
         refusals = one.get("refusals", {})
         asked = [f"{refusals[name]:.1f} % of {what}" for name, what in ASKED.items() if name in refusals]
         if asked:
-            parts.append(f"Left unanswered: {', '.join(asked)}; on none of them the answer floor was set.\n")
+            parts.append(f"Left unanswered: {', '.join(asked)}; {NOT_SEEN}.\n")
     return "\n".join(parts)
