@@ -115,8 +115,8 @@ def test_a_senseless_limit_is_refused(store: Store, limit: int, hops: int) -> No
 
 
 def test_a_thousand_equal_texts_do_not_hide_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memdb.services.recall.arms.EXACT_PASSAGES", 10)
-    monkeypatch.setattr("memdb.services.recall.arms.BIT_CANDIDATES", 8)
+    monkeypatch.setattr("memdb.services.recall.vector_arm.EXACT_PASSAGES", 10)
+    monkeypatch.setattr("memdb.services.recall.vector_arm.BIT_CANDIDATES", 8)
     with Store.init(tmp_path / "equal", embedder=FakeEmbedder()) as store:
         write_files(store.place.root, {f"episode/{at:02}/thanks.md": "Thanks!\n" for at in range(20)})
         store.sync()

@@ -205,7 +205,7 @@ def test_no_text_raises(stores: dict[str, Store], query: str) -> None:
 
 
 def test_a_frequent_word_is_left_out_and_said_so(stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memdb.services.recall.arms.POSTINGS", 3)
+    monkeypatch.setattr("memdb.services.recall.terms.POSTINGS", 3)
     answer = stores["keywords"].recall("thanks lighthouse server")
     assert answer.arms["keyword"].reason == "too frequent to search for: thank"
     assert {hit.id for hit in answer.hits} == {"user/lighthouse", "reference/ligature"}
