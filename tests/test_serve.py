@@ -19,7 +19,7 @@ import pytest
 
 from memdb.base import files, settings, warm
 from memdb.base.place import Place
-from memdb.errors import Busy
+from memdb.errors import Busy, MemdbError
 from memdb.services.files.following import Followed, Tell
 from memdb.services.recall import wire
 from memdb.serving.server import Server
@@ -153,6 +153,24 @@ def test_a_hook_does_not_look_at_the_files_while_they_are_read_for_the_first_tim
         may_go_on.set()
         assert is_asked.wait(LONG)
         assert "[user/kettle]" in ask(place, request)["text"]  # nobody follows them: the hook looks itself
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_hook_looks_at_the_files_itself_once_nobody_follows_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the follower ended before it could say so."""
+
+    def follow(*_: Any, **__: Any) -> None:
+        raise MemdbError("The store cannot be opened.")
+
+    monkeypatch.setattr(Store, "follow", follow)
+    with served(place, watch=True) as server:
+        assert server._follower is not None
+        server._follower.join(LONG)
+        write(place.root, user__kettle="The kettle is red.\n")
+        request = {"do": "hook", "data": '{"prompt": "kettle"}', "budget": 4000}
+        assert "[user/kettle]" in ask(place, request)["text"]
 
 
 def test_a_hook_finds_what_changed_while_the_files_are_followed(place: Place) -> None:

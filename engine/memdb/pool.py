@@ -204,8 +204,11 @@ class StorePool:
 
 
 def _follow(store: Store, held: _Held) -> None:
-    with suppress(MemdbError):  # a store that went before the first look at it: whoever uses it is told
-        store.follow(lambda event: _note(held, event), ended=held.ended)
+    try:
+        with suppress(MemdbError):  # a store that went before the first look at it: whoever uses it is told
+            store.follow(lambda event: _note(held, event), ended=held.ended)
+    finally:
+        held.is_followed = False
 
 
 def _note(held: _Held, event: Followed) -> None:

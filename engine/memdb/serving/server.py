@@ -115,11 +115,7 @@ class Server:
             # Its first sync reads what changed while nobody looked: a hook that did so too would be late.
             self._is_followed = True
             self._follower = threading.Thread(
-                target=self._store.follow,
-                args=(self._note,),
-                kwargs={"ended": self._stop},
-                daemon=True,
-                name="memdb-follow",
+                target=self._follow, args=(self._store,), daemon=True, name="memdb-follow"
             )
             self._follower.start()
         return self.info
@@ -294,6 +290,12 @@ class Server:
                 return
             self._is_warming = True
         threading.Thread(target=self._warm, daemon=True, name="memdb-warm").start()
+
+    def _follow(self, store: Store) -> None:
+        try:
+            store.follow(self._note, ended=self._stop)
+        finally:
+            self._is_followed = False  # however it ended, a hook looks at the files itself from now on
 
     def _note(self, event: Followed) -> None:
         self._is_followed = event.notices and event.kind in ("watching", "synced")
