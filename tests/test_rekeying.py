@@ -55,6 +55,12 @@ def test_the_next_sync_goes_on_with_it(killed: Store) -> None:
     assert births(killed) == ["user/new"]
 
 
+def test_a_rebuild_tells_the_journal_first(killed: Store) -> None:
+    killed.rebuild()
+    assert [past.text for past in killed.history("user/renamed")] == ["The first text of one.\n"]
+    assert births(killed) == ["user/new"]
+
+
 def test_what_was_renamed_again_meanwhile_has_its_last_id(killed: Store) -> None:
     root = killed.place.root
     (root / "user/renamed.md").rename(root / "user/again.md")

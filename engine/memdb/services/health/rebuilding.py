@@ -14,7 +14,7 @@ from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Data
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
 from memdb.services.context import Context, Progress, silent
 from memdb.services.documents import document_rows
-from memdb.services.files import sync
+from memdb.services.files import rekeying, sync
 from memdb.services.files.sync import SyncReport
 from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
@@ -55,6 +55,9 @@ def rebuild(
     place = context.place
     aside = place.database.with_name(place.database.name + ASIDE)
     sound = keep_old and _is_sound(context)
+    if sound and rekeying.is_pending(context.database):
+        # Of a sync that was killed only the old database knows which texts follow to which memory.
+        sync.sync(context, yes=True, embed=False, progress=progress)
     context.close()
     with files.writer(place):
         _mend_journal(context)
