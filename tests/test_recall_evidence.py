@@ -137,9 +137,37 @@ def test_parts_of_one_record_are_no_two_reasons(make_store: MakeStore, no_model:
     store.add([file])
     rows = store._context.database.rows("select key, record_id from chunk join node using (id) order by chunk.id")
     first, second = [key for key, record in rows if record == "r0"][:2]
-    for largeness, score in ((1.0, 0.6), (0.0, 1 - 0.4 * (1 - 0.8 * 0.7))):
-        pool = Pool({first: (1.0, {}), second: (0.6, {})}, largeness=largeness)
-        assert walked(store, pool)[second].score == pytest.approx(score)
+    # A seed of 0.5 starts with 0.5 * 0.5 / 0.6 in a small store.
+    for largeness, score in ((1.0, 0.6), (0.0, 1 - 0.4 * (1 - 0.5 * 0.5 / 0.6 * 0.8 * 0.7))):
+        pool = Pool({first: (0.6, {}), second: (0.5, {})}, largeness=largeness)
+        assert {key: hit.score for key, hit in walked(store, pool).items() if "#r0" in key} == {
+            first: pytest.approx(score)
+        }
+
+
+def test_a_record_is_one_answer_however_many_parts_it_has(
+    make_store: MakeStore, no_model: None, tmp_path: Path
+) -> None:
+    store = make_store()
+    rows = [{"id": "long", "text": "\n\n".join(f"Ferry {at} of the tide table. " * 30 for at in range(12))}]
+    rows += [{"id": "twin", "text": f"The tide table of harbour {at}."} for at in range(2)]
+    rows += [{"id": f"r{at}", "text": f"A tide table, {at}."} for at in range(4)]
+    file = tmp_path / "tides.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    store.add([file])
+    stored = store._context.database.rows("select key, record_id from chunk join node using (id) order by ordinal")
+    parts = [key for key, record in stored if record == "long"]
+    assert len(parts) > 8
+    # All parts but the last rank above everything else, and the last but one best of all.
+    pool = Pool({key: (0.9 + 0.001 * at, {}) for at, key in enumerate(parts[:-1])})
+    pool.found |= {f"document:{file.as_posix()}#{name}": (0.5, {}) for name in ("twin", "twin~" + str(len(parts) + 2))}
+    pool.found |= {f"document:{file.as_posix()}#r{at}": (0.3 - 0.01 * at, {}) for at in range(4)}
+    statement = recalling._walk(pool, limit=5, hops=0)
+    hits = [row[0].rpartition("#")[2] for row in arms.run(store._context.database, statement)]
+    best = parts[-2].rpartition("#")[2]
+    # Two lines of one id are two records, of which none is dropped.
+    assert hits == [best, "twin", f"twin~{len(parts) + 2}", "r0", "r1"]
+    assert [hit.citation.record_id for hit in store.recall("tide table", limit=7).hits if hit.citation].count("long") == 1
 
 
 LAMPS = {

@@ -145,15 +145,31 @@ best as materialized (
     join height on height.node_id = chain.at_id
     where chain.at_id in (select at_id from permitted)
 ),
-answer as materialized (
-    select found.node_id, found.old_id, found.steps, found.whole, found.trail, found.score
+ranked as materialized (
+    select found.node_id, found.old_id, found.steps, found.whole, found.trail, found.score, node.key,
+           row_number() over ranking as place, sum(instr(node.key, '~') = 0) over ranking as records
     from (
         select node_id, old_id, steps, whole, trail, score from best where place = 1
         union all
         select node_id, node_id, 0, score, trail, score from reached where node_id not in (select at_id from above)
     ) as found
     join node on node.id = found.node_id
-    order by round(score, 12) desc, node.key
+    window ranking as (order by round(found.score, 12) desc, node.key rows unbounded preceding)
+),
+-- A record is one passage, however many parts it was cut into: the best of them stands for it. All parts but the first have a ~ in
+-- their key: where so many have none, there are so many records.
+answer as materialized (
+    select node_id, old_id, steps, whole, trail, score
+    from (
+        select top.*,
+               row_number() over (partition by coalesce(part.document_id || char(9) || part.start_line || char(9) || part.record_id, node_id)
+                                  order by top.place) as part
+        from ranked as top
+        left join chunk as part on part.id = top.node_id
+        where top.records <= :limit
+    )
+    where part = 1
+    order by place
     limit :limit
 ),
 -- The path goes on from the memory that was found, up to what replaces it. Of several ways up of the same length it shows the
