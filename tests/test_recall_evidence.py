@@ -167,7 +167,9 @@ def test_a_record_is_one_answer_however_many_parts_it_has(
     best = parts[-2].rpartition("#")[2]
     # Two lines of one id are two records, of which none is dropped.
     assert hits == [best, "twin", f"twin~{len(parts) + 2}", "r0", "r1"]
-    assert [hit.citation.record_id for hit in store.recall("tide table", limit=7).hits if hit.citation].count("long") == 1
+    assert [hit.citation.record_id for hit in store.recall("tide table", limit=7).hits if hit.citation].count(
+        "long"
+    ) == 1
 
 
 LAMPS = {
