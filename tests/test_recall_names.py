@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from memdb.services.entities import naming
 from memdb.services.recall import arms
 from memdb.services.recall.answers import Filters
 from memdb.store import Store
@@ -100,3 +103,45 @@ def test_in_a_large_store_a_question_needs_reasons_enough(
     assert bool(found) is answers
     values["pool_texts"] = 1_000_000
     assert arms.run(store._context.database, (statement, values))
+
+
+def test_a_title_that_goes_on_in_brackets_is_told_from_its_namesakes(
+    make_store: MakeStore, no_model: None, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": year, "title": f"Swamp Lantern ({year} film)", "text": f"Swamp Lantern was shown in {town}."}
+        for year, town in (("1922", "Ghent"), ("1936", "Tarn"), ("1981", "Varde"))
+    ]
+    file = tmp_path / "films.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    store = make_store()
+    store.add([file])
+    [(asked,)] = store._context.database.rows("select id from chunk where record_id = '1936'")
+    database = store._context.database
+    assert naming.named(database, "who made SWAMP LANTERN (1936 Film)?")[1] == [(asked, 1.0)]
+    assert naming.named(database, "who made Swamp Lantern (1937 film)?")[1] == []
+    assert naming.named(database, "who made Swamp Lantern [1936 film")[1] == []
+    assert naming.named(database, "who made Swamp Lantern?")[1] == []
+    assert store.recall("where was swamp lantern (1981 film) shown").hits[0].citation.record_id == "1981"  # type: ignore[union-attr]
+
+
+def test_a_title_of_function_words_is_asked_for_as_it_is_spelled(make_store: MakeStore, no_model: None) -> None:
+    store = make_store({"project/song.md": "---\nname: I Like Only You\n---\nA play, first shown in Ghent.\n"})
+    store.sync()
+    [(node,)] = store._context.database.rows("select id from memory")
+    assert naming.named(store._context.database, "who directed I Like Only You")[1] == [(node, 1.0)]
+    assert naming.named(store._context.database, "i like only you")[1] == []
+
+
+def test_behind_a_rank_a_person_is_known_too(make_store: MakeStore, no_model: None) -> None:
+    store = make_store(
+        {
+            "user/eric.md": "---\nname: Eric XIV of Tarn\n---\nHe built the harbour.\n",
+            "user/sigrid.md": "She is a daughter of King Eric XIV of Tarn.\n",
+            "user/karin.md": "She met King Eric XIV of Tarn in Ghent.\n",
+        }
+    )
+    store.sync()
+    rows = store._context.database.rows("select source, entity from mentions where entity like '%eric%' order by 1, 2")
+    assert ("user/sigrid", "entity:eric xiv of tarn") in rows
+    assert ("user/sigrid", "entity:king eric xiv of tarn") in rows

@@ -28,6 +28,15 @@ MAX_UNSPACED = 16
 MIN_LETTERS = 4
 """Fewest letters of a one-word name: shorter words mean too many things. Acronyms may have one less."""
 
+# What stands before the name of a person; in some texts it is a part of the name, in others not.
+_RANK_WORDS = """
+admiral archbishop archduchess archduke baron baroness bishop captain cardinal chancellor colonel count countess czar
+dame doctor don dr duchess duke earl emir emperor empress general governor grand imam infanta infante judge kaiser king
+lady lord major marchioness marquess marquis mayor minister miss mr mrs ms pope president prime prince princess prof
+professor queen rabbi saint senator shah sheikh sir st sultan tsar tsarina viscount
+"""
+_RANKS = frozenset(_RANK_WORDS.split())
+
 # Words whose windows are looked up together: bounds the memory that a text of any size takes.
 _BATCH = 4096
 
@@ -85,7 +94,8 @@ def is_matchable(name: str) -> bool:
     """True when finding the name in a text says that the text is about it.
 
     One-word names need `MIN_LETTERS` letters and must be no common English word, no number and no everyday acronym;
-    longer ones need an uncommon word, or two that carry meaning, or the capitals of a title; at most `MAX_WORDS` words.
+    longer ones need an uncommon word, or two that carry meaning, or the capitals of a title (all of them where no word
+    carries any: `I Like Only You`); at most `MAX_WORDS` words.
     """
     words = match_key(name).split(" ")
     if not words[0]:
@@ -124,8 +134,10 @@ def find(
 ) -> tuple[Match, ...]:
     """The known names in a text, in its order: the longest of those that begin at a word, none overlapping.
 
-    `known` is given match keys, at most `MAX_WORDS` for a word of the text, and answers which of them exist. `starts`,
-    where given, is asked first: for words, the most words of a known name that begins with each (0 or absent: none).
+    Behind a rank at its beginning a name may be known too (`King Eric XIV of Sweden`): it comes after the whole one, in
+    which it lies, where it has two words or more. `known` is given match keys, at most `MAX_WORDS` for a word of the
+    text, and answers which of them exist. `starts`, where given, is asked first: for words, the most words of a known
+    name that begins with each (0 or absent: none).
     """
     words = _words(text)
     matches: list[Match] = []
@@ -150,6 +162,14 @@ def find(
                 start, stop = words[at].start, words[at + longest - 1].stop
                 matches.append(Match(keys[longest - 1], start, stop, text[start:stop]))
                 free = at + longest
+                for inner in range(at + 1, free - 1):
+                    if words[inner - 1].key not in _RANKS:
+                        break
+                    rest = windows.get(inner, [])[: free - inner]
+                    if len(rest) == free - inner and rest[-1] in there:
+                        start = words[inner].start
+                        matches.append(Match(rest[-1], start, stop, text[start:stop]))
+                        break
     return tuple(matches)
 
 
@@ -304,6 +324,11 @@ def _tells(word: str) -> bool:
     return len(word) > 1 and not word.isdigit() and word not in FUNCTION_WORDS
 
 
+def says_nothing(key: str) -> bool:
+    """True for a match key of function words alone: such a title (`I Like Only You`) is one only as it is spelled."""
+    return not any(_tells(word) for word in key.split(" "))
+
+
 def _is_telling(words: Collection[str]) -> bool:
     telling = [word for word in words if _tells(word)]
     return len(telling) >= 2 or any(not is_common(word) for word in telling)
@@ -311,7 +336,11 @@ def _is_telling(words: Collection[str]) -> bool:
 
 def _is_title(name: str) -> bool:
     words = _spelled(name)
-    return words[0][0].isupper() and words[-1][0].isupper() and any(_tells(_fold(word)) for word in words)
+    if not (words[0][0].isupper() and words[-1][0].isupper()):
+        return False
+    if any(_tells(_fold(word)) for word in words):
+        return True
+    return len(words) > 2 and all(word[0].isupper() for word in words)
 
 
 def _case_agrees(known: str, found: str) -> bool:

@@ -29,7 +29,7 @@ else:
     clashes = Later("memdb.services.conflicts.clashes")
     entities = Later("memdb.services.entities.entities")
 
-VERSION = "2"
+VERSION = "3"
 """Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""
 
 BATCH = 200

@@ -6,6 +6,7 @@ Where it names none, those come into question whose name is near to it in meanin
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -17,6 +18,12 @@ from memdb.services.index import entity_vectors
 
 NAMESAKES = 20
 """A title that more texts bear asks for none of them: less than one in ten."""
+
+BRACKETED = 1_000
+"""Texts of one name whose brackets are compared with those of the question."""
+
+_BRACKETED = re.compile(r"[^()\[\]]+[(\[][^()\[\]]+[)\]]")
+"""A name with what follows it in brackets."""
 
 CLOSE_LETTERS = 6
 """Shorter words are one letter from too many others."""
@@ -35,18 +42,23 @@ def named(database: Database, query: str) -> tuple[dict[int, set[str]], list[tup
     """The ids of the entities that a question names, in their order, each with its names as they stand there.
 
     Then the ids of the texts that bear a name in it which is no entity's, since no text mentions it, each with the
-    share of its evidence: all for one or two texts, 2 / n for n. Upper and lower case say nothing in a question.
+    share of its evidence: all for one or two texts, 2 / n for n. Texts whose title goes on in brackets, as the question
+    does (`Possession (1922 film)`), are asked for before all others of that name. Upper and lower case say nothing in a
+    question, but for a title of function words.
     """
     text = query[: words.QUERY_CAP]
     found: dict[int, set[str]] = {}
     titled: dict[int, float] = {}
     for match in gazetteer.find(text, lambda keys: _known(database, keys)):
+        if gazetteer.says_nothing(match.key) and not _is_spelled_so(database, match):
+            continue
         entities = _entities(database, match.key)
         for entity in entities:
             found.setdefault(entity, set()).add(match.name)
         bearers = [] if entities else _bearers(database, match.key)
         for node in bearers:
             titled[node] = max(titled.get(node, 0.0), min(1.0, 2 / len(bearers)))
+        titled |= dict.fromkeys(_bracketed(database, match.key, text[match.start :]), 1.0)
     if not found:
         found = {entity: set() for key in _nearly(database, text) for entity in _entities(database, key)}
     return dict(sorted(found.items())), sorted(titled.items())
@@ -94,6 +106,26 @@ def _bearers(database: Database, match_key: str) -> list[int]:
         (match_key, NAMESAKES + 1),
     )
     return [node for (node,) in rows] if len(rows) <= NAMESAKES else []
+
+
+def _bracketed(database: Database, match_key: str, rest: str) -> list[int]:
+    """The texts of a name whose title goes on in brackets as a text does that begins with the name."""
+    whole = _BRACKETED.match(rest)
+    if whole is None:
+        return []
+    rows = database.rows(
+        "select distinct node_id, coalesce(chunk.title, document.title)"
+        " from known_name join chunk on chunk.id = node_id join document on document.id = document_id"
+        " where match_key = ? and source = 'title' limit ?",
+        (match_key, BRACKETED),
+    )
+    wanted = gazetteer.match_key(whole[0])
+    return [node for node, title in rows if gazetteer.match_key(title) == wanted]
+
+
+def _is_spelled_so(database: Database, match: gazetteer.Match) -> bool:
+    names = database.rows("select distinct name from known_name where match_key = ?", (match.key,))
+    return any(gazetteer.agrees(name, match.name) for (name,) in names)
 
 
 def _nearly(database: Database, text: str) -> Iterator[str]:
