@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,11 @@ def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str
     assert nearest(again, blob) == by_sql(store, blob, 60)
 
 
-@pytest.mark.parametrize("exact", [10, 10_000])
+@pytest.mark.parametrize(("exact", "few"), [(10, 0), (10_000, 0), (10, 10_000), (10_000, 10_000)])
 def test_vectors_that_were_seen_change_no_answer(
-    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int
+    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int, few: int
 ) -> None:
+    monkeypatch.setattr(seen_vectors, "FEW", few)
     monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", exact)
     monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 60)
     monkeypatch.setattr(arms, "POOL", 11)
@@ -137,6 +139,27 @@ def test_vectors_that_were_seen_change_no_answer(
     assert later == [asked(), asked()]
     assert all(len(hits) == 11 for hits in [*ours[0], *later[0]])
     store.forget("user/newest")
+
+
+def test_of_all_passages_the_nearest_are_found_however_the_block_lies(store: Store) -> None:
+    block = held(store)
+    assert block is not None
+    order = np.random.default_rng(5).permutation(len(block.passages))
+    mixed = replace(block, passages=block.passages[order], bits=block.bits[:, order])
+    vector = SyntheticEmbedder().vector("what of topic3")
+    with store._context.database.read():
+        found = [
+            seen_vectors.best(store._context.database, one, vector, one.passages, 11).tolist()
+            for one in (block, block, mixed, mixed)
+        ]
+        nearest_ = store._context.database.rows(
+            "select passage.id from passage join embedding using (text_sha256)"
+            " order by vec_distance_cosine(vector, ?) limit 11",
+            (vectors.to_blob(vector),),
+        )
+    assert sorted(found[0]) == sorted(found[2]) == sorted(block.passages)  # what is asked first is not compared
+    assert {passage for (passage,) in nearest_} <= set(found[1]) == set(found[3])
+    assert len(found[1]) < 30
 
 
 def test_without_the_extension_there_is_no_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
