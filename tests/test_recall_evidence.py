@@ -56,6 +56,19 @@ def test_odds_of_a_path_are_multiplied_by_the_closeness_of_the_text(linked: Stor
     assert hits["user/a"].path == (Hop("user/a", None, None, 1.0),)
 
 
+@pytest.mark.parametrize("paths", recalling.PATHS)
+def test_a_path_that_is_no_better_leaves_a_text_its_own_trail(linked: Store, paths: str) -> None:
+    # The path to each of the two has 0.49: as much as the one has itself, and less than the other.
+    hits = walked(linked, pool_of(a=1.0, near=0.6, far=0.49), paths=paths)
+    assert hits["user/near"].path == (Hop("user/near", None, None, 0.6),)
+    assert hits["user/far"].path == (Hop("user/far", None, None, 0.49),)
+    lifted = (0.796, 0.7399) if paths == "evidence" else (0.6, 0.49)
+    assert (hits["user/near"].score, hits["user/far"].score) == lifted
+    hits = walked(linked, pool_of(a=1.0, near=0.48, other=0.3), paths=paths)
+    assert [hop.node for hop in hits["user/near"].path] == ["user/a", "user/near"]
+    assert hits["user/near"].path[-1].score == 0.49
+
+
 def test_only_the_text_that_a_path_ends_at_is_weighed(make_store: MakeStore, no_model: None) -> None:
     store = make_store()
     with store._context.database.write():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import apsw
 import numpy as np
 import pytest
 
+from memdb.base import kept
 from memdb.services.index import seen_vectors, signatures, vectors
-from memdb.services.recall import arms, postings, vector_arm
+from memdb.services.recall import arms, postings, seen_words, vector_arm
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
@@ -106,10 +108,11 @@ def test_the_block_follows_every_write(store: Store, shelf: tuple[Path, list[str
     assert nearest(again, blob) == by_sql(store, blob, 60)
 
 
-@pytest.mark.parametrize("exact", [10, 10_000])
+@pytest.mark.parametrize(("exact", "few"), [(10, 0), (10_000, 0), (10, 10_000), (10_000, 10_000)])
 def test_vectors_that_were_seen_change_no_answer(
-    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int
+    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, exact: int, few: int
 ) -> None:
+    monkeypatch.setattr(seen_vectors, "FEW", few)
     monkeypatch.setattr(vector_arm, "EXACT_PASSAGES", exact)
     monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 60)
     monkeypatch.setattr(arms, "POOL", 11)
@@ -136,6 +139,27 @@ def test_vectors_that_were_seen_change_no_answer(
     assert later == [asked(), asked()]
     assert all(len(hits) == 11 for hits in [*ours[0], *later[0]])
     store.forget("user/newest")
+
+
+def test_of_all_passages_the_nearest_are_found_however_the_block_lies(store: Store) -> None:
+    block = held(store)
+    assert block is not None
+    order = np.random.default_rng(5).permutation(len(block.passages))
+    mixed = replace(block, passages=block.passages[order], bits=block.bits[:, order])
+    vector = SyntheticEmbedder().vector("what of topic3")
+    with store._context.database.read():
+        found = [
+            seen_vectors.best(store._context.database, one, vector, one.passages, 11).tolist()
+            for one in (block, block, mixed, mixed)
+        ]
+        nearest_ = store._context.database.rows(
+            "select passage.id from passage join embedding using (text_sha256)"
+            " order by vec_distance_cosine(vector, ?) limit 11",
+            (vectors.to_blob(vector),),
+        )
+    assert sorted(found[0]) == sorted(found[2]) == sorted(block.passages)  # what is asked first is not compared
+    assert {passage for (passage,) in nearest_} <= set(found[1]) == set(found[3])
+    assert len(found[1]) < 30
 
 
 def test_without_the_extension_there_is_no_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,22 +222,66 @@ def test_postings_that_are_passed_over_change_no_answer(
     assert any(ours)
 
 
-def test_how_many_texts_have_a_word_is_counted_anew_after_a_write(store: Store) -> None:
+def test_what_was_read_of_words_is_read_anew_after_a_write(store: Store) -> None:
     database = store._context.database
+    text = "select node.id from node join memory using (id) where key = ?"
 
-    def counted() -> dict[str, int]:
+    def read() -> tuple[dict[str, int], list[int], list[float], tuple[int, int], Any]:
         with database.read():
-            database.value("select 1 from fts_total")
-            return postings.frequencies(database, ["topic3", "velkor", "zzz"])
+            counts = seen_words.frequencies(database, ["topic3", "velkor", "zzz"])
+            velkor = postings.read(database, ["zzz", "velkor", "topic3"])
+            assert velkor.frequencies() == counts
+            texts = velkor.texts[velkor.places == 1]
+            lengths = seen_words.lengths(database, texts).tolist()
+            seen = kept.value(database, "select count(*) from fts_length")
+            return counts, texts.tolist(), lengths, seen_words.totals(database), seen
 
-    first = counted()
-    assert first == counted()
-    assert first["velkor"] > 150
-    assert first["zzz"] == 0
+    first = read()
+    assert first == read()
+    assert first[0]["velkor"] == len(first[1]) > 150
+    assert first[0]["zzz"] == 0
+    assert first[3][0] == first[4]
     store.save("user/newest", "zzz at Velkor")
-    assert counted() == first | {"velkor": first["velkor"] + 1, "zzz": 1}
+    counts, texts, lengths, totals, seen = read()
+    newest = database.value(text, ("user/newest",))
+    assert counts == first[0] | {"velkor": first[0]["velkor"] + 1, "zzz": 1}
+    assert (texts, lengths[-1] > 0) == ([*first[1], newest], True)
+    assert totals == (first[3][0] + 1, first[3][1] + lengths[-1])
+    assert seen == first[4] + 1
+    # Another process writes: only the next transaction tells.
+    with apsw.Connection(str(database.path)) as other:
+        other.execute("update fts_length set words = words + 1 where node_id = ?", (newest,))
+    assert read()[2] == [*lengths[:-1], lengths[-1] + 1]
+    with apsw.Connection(str(database.path)) as other:
+        other.execute("update fts_length set words = words - 1 where node_id = ?", (newest,))
     store.forget("user/newest")
-    assert counted() == first
+    assert read() == first
+
+
+def test_a_word_in_several_fields_counts_as_often_as_they_weigh(store: Store) -> None:
+    store.save("user/velkor-notes", "velkor and velkor", description="Velkor")
+    database = store._context.database
+    with database.read():
+        read = postings.read(database, ["velkor", "zzz", "and"])
+    newest = database.value("select id from node where key = 'user/velkor-notes'")
+    assert read.often[(read.texts == newest) & (read.places == 0)].tolist() == [2 * 1.0 + 3.0 + 2.0]
+    assert read.frequencies()["zzz"] == 0
+    store.forget("user/velkor-notes")
+
+
+def test_of_many_postings_those_asked_for_last_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = store._context.database
+    texts = [len(one[0]) for one in seen_words.postings(database, ["topic1", "topic2", "topic3"])]
+    monkeypatch.setattr(seen_words, "MOST_POSTINGS", sum(texts) + 1)
+    seen_words.postings(database, ["topic1"])
+    assert list(seen_words._seen.of(database).postings) == ["topic2", "topic3", "topic1"]
+    seen_words.postings(database, ["topic4"])
+    assert list(seen_words._seen.of(database).postings)[-2:] == ["topic1", "topic4"]
+    kept_ = seen_words._seen.of(database)
+    assert kept_.postings_kept == sum(len(one[0]) for one in kept_.postings.values()) <= sum(texts) + 1
+    monkeypatch.setattr(seen_words, "MOST_POSTINGS", 0)
+    assert [len(one[0]) for one in seen_words.postings(database, ["topic3", "topic2"])] == [texts[2], texts[1]]
+    assert list(kept_.postings) == ["topic3", "topic2"]
 
 
 def test_where_numpy_is_not_loaded_sqlite_looks_through_few_postings(monkeypatch: pytest.MonkeyPatch) -> None:

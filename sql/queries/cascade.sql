@@ -6,15 +6,15 @@ allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 pool as materialized (
-    select node.id as node_id, node.key, found.value as score
+    select node.id as node_id, node.key, node.kind, found.value as score
     from json_each(:pool) as found join node on node.key = found.key
 ),
 -- A seed that is hardly likelier than others is no ground for what lies around it: below :confident it starts with the less.
 seed as materialized (
-    select node_id, key, min(score, score * score / :confident) as start from pool order by score desc, key limit :seeds
+    select node_id, key, kind, min(score, score * score / :confident) as start from pool order by score desc, key limit :seeds
 ),
 relay as materialized (
-    select node_id, key, score from pool order by score desc, key limit :hub_pool
+    select node_id, score from pool order by score desc, key limit :hub_pool
 ),
 -- Cascade: both ways along every edge, the score multiplied by the edge's weight and the decay at each hop. An entity passes on the
 -- less, the more texts mention it: :relayed / (its neighbours + 1), the whole where two texts share it. To a text that is about it, it
@@ -32,12 +32,12 @@ hop as not materialized (
 -- steps below. It is cut before the join, so a hub of any size costs no more than these. A last hop to what is no answer, or,
 -- where only the best path counts, to what the arms found better, is not made. The best rows expand first and at most :walk_rows
 -- do, which bounds a walk of many hops through a dense graph; two hops from ten seeds stay below it.
-walk (node_id, depth, score, came_from, seed_id, trail, weighs) as (
-    select node_id, 0, start, 0, node_id, key || char(9) || start, 1.0 from seed
+walk (node_id, depth, score, came_from, seed_id, trail, weighs_as, key, kind) as (
+    select node_id, 0, start, 0, node_id, key || char(9) || start, 1.0, key, kind from seed
     union all
     select to_id, depth + 1, score * weight * :decay, node_id, seed_id,
            trail || char(10) || hop.kind || char(9) || weight || char(9) || (score * weight * :decay) || char(9) || to_key,
-           iif(from_kind = 'entity', :by_entity, 1.0)
+           iif(from_kind = 'entity', :by_entity, 1.0), to_key, to_kind
     from walk
     cross join hop on hop.from_id = walk.node_id and hop.degree <= :hub_degree
     where depth < :hops and (depth + 1 < :hops or to_kind in ('memory', 'chunk'))
@@ -45,7 +45,7 @@ walk (node_id, depth, score, came_from, seed_id, trail, weighs) as (
     union all
     select to_id, depth + 1, walk.score * weight * :decay, walk.node_id, seed_id,
            trail || char(10) || hop.kind || char(9) || weight || char(9) || (walk.score * weight * :decay) || char(9) || to_key,
-           iif(from_kind = 'entity', :by_entity, 1.0)
+           iif(from_kind = 'entity', :by_entity, 1.0), to_key, to_kind
     from walk
     cross join node as at on at.id = walk.node_id and at.degree > :hub_degree
     cross join relay
@@ -60,40 +60,51 @@ walk (node_id, depth, score, came_from, seed_id, trail, weighs) as (
 -- beside what the arms found it weighs :by_entity where the text shares no more than an entity, whose name may be what they found
 -- it by, and :by_record where it began in another part of the same record: parts of one passage are no two reasons.
 closeness as materialized (
-    select node.id as node_id, near.value as factor from json_each(:closeness) as near join node on node.key = near.key
+    select key, value as factor from json_each(:closeness)
 ),
-found as materialized (
-    select node_id, depth, trail, factor, weighs, iif(factor = 1, score, score * factor / (1 - score + score * factor)) as score
+led as materialized (
+    select node_id, key, kind, trail || iif(factor = 1, '', char(9) || factor || char(9) || score) as trail, score, path
     from (
-        select walk.node_id, depth, walk.score, trail, coalesce(closeness.factor, :distant) as factor,
-               iif(exists (select 1 from chunk as part join chunk as first using (document_id, record_id)
-                           where part.id = walk.node_id and first.id = walk.seed_id), :by_record, weighs) as weighs
-        from walk left join closeness on closeness.node_id = walk.node_id
-        where depth > 0
-        union all
-        select node_id, 0, score, key || char(9) || score, 1, 1.0 from pool
-    )
-),
--- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own
--- score, 1 - (1 - own)(1 - path), by as much as it weighs as evidence: two independent reasons are more than one.
-reached as materialized (
-    select node_id, trail || iif(factor = 1, '', char(9) || factor || char(9) || score) as trail,
-           iif(:add_evidence and own is not null and path is not null, max(score, 1 - (1 - own) * (1 - path)), score) as score
-    from (
-        select node_id, score, trail, factor,
-               max(iif(depth = 0, score, null)) over (partition by node_id) as own,
-               max(iif(depth > 0, score * weighs, null)) over (partition by node_id) as path,
+        select node_id, key, kind, trail, factor, score, max(score * weighs) over (partition by node_id) as path,
                row_number() over (partition by node_id order by round(score, 12) desc, depth, trail) as place
-        from found
-        where exists (select 1 from node where node.id = node_id and kind in ('memory', 'chunk'))
-          and (:allowed is null or node_id in (select node_id from allowed))
+        from (
+            select node_id, key, kind, depth, trail, factor, weighs, iif(factor = 1, score, score * factor / (1 - score + score * factor)) as score
+            from (
+                select walk.*, coalesce(closeness.factor, :distant) as factor,
+                       iif(exists (select 1 from chunk as part join chunk as first using (document_id, record_id)
+                                   where part.id = walk.node_id and first.id = walk.seed_id), :by_record, weighs_as) as weighs
+                from walk left join closeness using (key)
+                where depth > 0 and kind in ('memory', 'chunk') and (:allowed is null or node_id in (select node_id from allowed))
+            )
+        )
     )
     where place = 1
+),
+-- Each answer's best: its own score or its best path, whichever is more. With :add_evidence the path speaks for it beside its own
+-- score, 1 - (1 - own)(1 - path), by as much as it weighs as evidence: two independent reasons are more than one. Most of the pool
+-- are reached by no path: their trail, which is their own score, is made where they are an answer.
+own as (
+    select node_id, key, kind, score from pool
+    where kind in ('memory', 'chunk') and (:allowed is null or node_id in (select node_id from allowed))
+),
+reached as materialized (
+    select node_id, key, kind, case when is_led then trail when led is not null then key || char(9) || own end as trail,
+           iif(:add_evidence and own is not null and path is not null, max(best, 1 - (1 - own) * (1 - path)), best) as score
+    from (
+        select *, iif(is_led, led, own) as best
+        from (
+            select coalesce(own.node_id, led.node_id) as node_id, coalesce(own.key, led.key) as key, coalesce(own.kind, led.kind) as kind,
+                   own.score as own, led.score as led, path, trail,
+                   case when own.score is null then 1 when led.score is null then 0 else round(led.score, 12) > round(own.score, 12) end as is_led
+            from own full join led on led.node_id = own.node_id
+        )
+    )
 ),
 -- Succession: what stands above each memory that was reached and replaced, by `supersedes` and `replaces` edges (newer to older).
 above (old_id, at_id, steps) as materialized (
     select node_id, node_id, 0 from reached
-    where exists (select 1 from edge where edge.dst = node_id and edge.kind in ('supersedes', 'replaces') and edge.active)
+    where kind = 'memory'
+      and exists (select 1 from edge where edge.dst = node_id and edge.kind in ('supersedes', 'replaces') and edge.active)
     union
     select above.old_id, edge.src, above.steps + 1
     from above cross join edge on edge.dst = above.at_id and edge.kind in ('supersedes', 'replaces') and edge.active
@@ -136,30 +147,29 @@ height as materialized (
 ),
 -- A replaced memory hands its score to what replaces it and steps back by one `supersedes` hop for each memory above it.
 best as materialized (
-    select chain.at_id as node_id, reached.node_id as old_id, chain.steps, reached.score as whole, reached.trail,
+    select chain.at_id as node_id, reached.node_id as old_id, chain.steps, reached.score as whole, coalesce(reached.trail, reached.key || char(9) || reached.score) as trail,
            reached.score * coalesce(:supersession_steps ->> ('$[' || height.height || ']'), 0) as score,
            row_number() over (partition by chain.at_id
-                              order by round(reached.score, 12) desc, chain.steps, reached.trail) as place
+                              order by round(reached.score, 12) desc, chain.steps, coalesce(reached.trail, reached.key || char(9) || reached.score)) as place
     from reached
     join chain on chain.old_id = reached.node_id
     join height on height.node_id = chain.at_id
     where chain.at_id in (select at_id from permitted)
 ),
 ranked as materialized (
-    select found.node_id, found.old_id, found.steps, found.whole, found.trail, found.score, node.key,
-           row_number() over ranking as place, sum(instr(node.key, '~') = 0) over ranking as records
+    select node_id, old_id, steps, whole, trail, score, key,
+           row_number() over ranking as place, sum(instr(key, '~') = 0) over ranking as records
     from (
-        select node_id, old_id, steps, whole, trail, score from best where place = 1
+        select node_id, old_id, steps, whole, trail, score, (select node.key from node where node.id = node_id) as key from best where place = 1
         union all
-        select node_id, node_id, 0, score, trail, score from reached where node_id not in (select at_id from above)
-    ) as found
-    join node on node.id = found.node_id
-    window ranking as (order by round(found.score, 12) desc, node.key rows unbounded preceding)
+        select node_id, node_id, 0, score, trail, score, key from reached where node_id not in (select at_id from above)
+    )
+    window ranking as (order by round(score, 12) desc, key rows unbounded preceding)
 ),
 -- A record is one passage, however many parts it was cut into: the best of them stands for it. All parts but the first have a ~ in
 -- their key: where so many have none, there are so many records.
 answer as materialized (
-    select node_id, old_id, steps, whole, trail, score
+    select node_id, old_id, steps, whole, coalesce(trail, key || char(9) || score) as trail, score
     from (
         select top.*,
                row_number() over (partition by coalesce(part.document_id || char(9) || part.start_line || char(9) || part.record_id, node_id)

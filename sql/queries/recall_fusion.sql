@@ -123,37 +123,42 @@ found as materialized (
 -- how many deviations it lies above their mean; :spread_texts unrelated texts count as candidates as well. In between, the scores
 -- are mixed by how many of :pool_texts candidates there are. A text that the vector arm did not find is as far as the farthest it did.
 candidate as materialized (
-    select node_id, coalesce(near, (select min(similarity) from near)) as vector, coalesce(keyword, 0.0) as keyword,
-           coalesce(iif(node_id in (select value from json_each(:bearers)), keyword, rest), 0.0) as rest
+    select *, near is not null or keyword is not null as is_candidate, coalesce(near, (select min(similarity) from near)) as far,
+           coalesce(keyword, 0.0) as bulk, coalesce(iif(node_id in (select value from json_each(:bearers)), keyword, rest), 0.0) as own_bulk
     from found
-    where near is not null or keyword is not null
 ),
 mean as materialized (
-    select (total(vector) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector,
-           (total(keyword) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword,
+    select (total(far) + :spread_texts * :vector_mean) / (count(*) + :spread_texts) as vector_mean,
+           (total(bulk) + :spread_texts * :keyword_mean) / (count(*) + :spread_texts) as keyword_mean,
            count(*) + :spread_texts as texts, min(1.0, 1.0 * count(*) / :pool_texts) as largeness,
            coalesce((select max(similarity) from near), 0.0) as nearest,
            coalesce((select max(share) from matched where share >= min(:keyword_strong, :keyword_weak, :keyword_alone)), 0.0) as most_share,
            exists (select 1 from entity where similarity >= :entity_telling) as is_named,
            exists (select 1 from entity where title >= :entity_telling) as is_titled
     from candidate
+    where is_candidate
 ),
 deviation as materialized (
-    select :scale * (total(abs(candidate.vector - mean.vector)) + :spread_texts * :vector_deviation) / mean.texts as vector,
-           :scale * (total(abs(candidate.keyword - mean.keyword)) + :spread_texts * :keyword_deviation) / mean.texts as keyword
-    from mean left join candidate
+    select :scale * (total(abs(far - vector_mean)) + :spread_texts * :vector_deviation) / texts as vector_deviation,
+           :scale * (total(abs(bulk - keyword_mean)) + :spread_texts * :keyword_deviation) / texts as keyword_deviation
+    from mean left join candidate on is_candidate
+),
+answered as materialized (
+    select nearest + largeness * (:answer_words * (most_share - :keyword_strong) + :answer_named * is_named)
+               >= :vector_floor + largeness * (:answer_floor - :vector_floor)
+           or most_share >= :keyword_strong + largeness * (:keyword_whole - :keyword_strong)
+           or is_named and largeness < 1 or is_titled or not :vector_on or not :keyword_on as is_answered
+    from mean
 ),
 -- The two arms' weighted mean, :surprise less, as a logistic: 1 / (1 + exp(-x)), with exp(x) as (1 + x / 16) to the 16th. Words that
 -- are taken count for the texts that bear the name alone.
 mixed as materialized (
-    select node_id, max(0.0, 1 + (:vector_share * coalesce((candidate.vector - mean.vector) / deviation.vector, 0)
-                                  + (1 - :vector_share) * (candidate.rest - mean.keyword) / deviation.keyword
-                                  - :surprise) / 16) as root
+    select candidate.*, largeness, iif(near >= :vector_floor, near, null) as vector,
+           iif(is_candidate, max(0.0, 1 + (:vector_share * coalesce((far - vector_mean) / vector_deviation, 0)
+                                           + (1 - :vector_share) * (own_bulk - keyword_mean) / keyword_deviation
+                                           - :surprise) / 16), null) as root
     from candidate join mean join deviation
-),
-large as materialized (
-    select node_id, fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth) as score
-    from (select node_id, root * root * root * root as fourth from mixed)
+    where (near >= :vector_floor or keyword is not null or entity is not null) and (select is_answered from answered)
 ),
 -- That the question names something that a text mentions speaks for it beside that: 1 - (1 - mixed)(1 - entity). In a large store
 -- only the news of it does; from :pool_texts candidates on, a title that the question has.
@@ -164,29 +169,19 @@ large as materialized (
 scored as materialized (
     select node_id,
            case :vector_share when 0 then keyword when 1 then vector
-                else largeness * large.score + (1 - largeness) * (1 - (1 - coalesce(vector, 0)) * (1 - coalesce(keyword, 0)))
+                else largeness * (fourth * fourth * fourth * fourth / (1 + fourth * fourth * fourth * fourth))
+                     + (1 - largeness) * (1 - (1 - coalesce(vector, 0)) * (1 - coalesce(keyword, 0)))
                 end as mixed,
            1 - (1 - :entity_weight * iif(:keyword_on, largeness * news + (1 - largeness) * entity, entity))
                * (1 - :title_weight * (largeness = 1) * title) as evidence,
            iif(vector is null, null, near_place) as vector_place, vector as vector_similarity,
            keyword_place, keyword as keyword_similarity, share as keyword_share,
-           iif(entity > 0 or largeness = 1, entity_place, null) as entity_place, max(entity, (largeness = 1) * title) as entity_similarity,
-           is_answered
-    from (
-        select found.*, iif(near >= :vector_floor, near, null) as vector, mean.largeness,
-               nearest + largeness * (:answer_words * (most_share - :keyword_strong) + :answer_named * is_named)
-                   >= :vector_floor + largeness * (:answer_floor - :vector_floor)
-               or most_share >= :keyword_strong + largeness * (:keyword_whole - :keyword_strong)
-               or is_named and largeness < 1 or is_titled as is_answered
-        from found join mean
-        where near >= :vector_floor or found.keyword is not null or entity is not null
-    )
-    left join large using (node_id)
+           iif(entity > 0 or largeness = 1, entity_place, null) as entity_place, max(entity, (largeness = 1) * title) as entity_similarity
+    from (select *, root * root * root * root as fourth from mixed)
 )
 select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
        vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
 from scored
 join node on node.id = scored.node_id
-where (scored.mixed > 0 or evidence > 0)
-  and (is_answered or not :vector_on or not :keyword_on)
+where scored.mixed > 0 or evidence > 0
 order by score desc, node.key;

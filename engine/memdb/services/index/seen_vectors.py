@@ -25,6 +25,10 @@ MOST = 131_072
 WHOLE = 32_767
 """What stands for 1: to make floats of whole numbers takes numpy a twentieth of what it takes of floats of 16 bits."""
 
+FEW = 4_096
+"""Of so many vectors the numbers are kept as floats, 6 MB of the default model's: to make them takes longer than to
+compare."""
+
 MARGIN = 2e-3
 """Two similarities that differ by more are in the right order here. Rounding moves that of two unit vectors by at most
 sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions and 0.001 for 4,096; adding in single precision by much less."""
@@ -45,7 +49,8 @@ class Seen:
         self.passages = np.sort(block.passages)
         self.nodes = np.zeros(len(block.passages), dtype=np.int64)
         # No page of it takes memory before something is written there.
-        self.vectors = np.empty((len(block.passages), dims), dtype=np.int16)
+        kind = np.float32 if len(block.passages) <= FEW else np.int16
+        self.vectors = np.empty((len(block.passages), dims), dtype=kind)
 
     def add(self, database: Database, passages: NDArray[np.int64]) -> bool:
         """Read the vectors of passages; False where one of them has none of this width."""
@@ -79,12 +84,16 @@ def best(
     if seen is None or seen.block is not block:
         seen = _seen[database] = Seen(block, len(vector))
         return passages
-    at = np.searchsorted(seen.passages, passages)
+    at: slice | NDArray[np.int64] = slice(None)  # all as they lie, without a copy
+    if len(passages) == len(seen.passages):
+        passages = seen.passages
+    else:
+        at = np.searchsorted(seen.passages, passages)
     missing = seen.nodes[at] == 0
     if missing.any() and not seen.add(database, passages[missing]):
         return passages
     # Not `@`: for so few rows the threads that it wakes cost more than they do.
-    similarities = np.einsum("ij,j->i", seen.vectors[at].astype(np.float32), vector) / WHOLE
+    similarities = np.einsum("ij,j->i", seen.vectors[at].astype(np.float32, copy=False), vector) / WHOLE
     nearest = np.argsort(-similarities, kind="stable")
     _, firsts = np.unique(seen.nodes[at][nearest], return_index=True)
     if len(firsts) <= count:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memdb.base import resources, words
+from memdb.base import kept, resources, words
 from memdb.base.models import ModelCard
 from memdb.base.storage import Database
 from memdb.base.text import name_key
@@ -18,6 +18,7 @@ from memdb.services.context import Context
 from memdb.services.entities import naming
 from memdb.services.recall import past, postings
 from memdb.services.recall.answers import Arm, Filters, Found
+from memdb.services.recall.seen_words import FIELD_WEIGHTS
 from memdb.services.recall.terms import Terms, looked_up
 from memdb.services.recall.vector_arm import Near, nearest_to
 
@@ -26,9 +27,6 @@ POOL = 200
 
 K1, B = 0.9, 0.4
 """BM25's saturation and length normalisation, as Robertson et al. (1994) name them; values of Trotman et al. (2014)."""
-
-FIELD_WEIGHTS = {"name_weight": 3.0, "description_weight": 2.0, "tags_weight": 2.0, "parts_weight": 0.5}
-"""How often a word in a field counts, as in BM25F; a word of the body counts once."""
 
 KEYWORD_STRONG = 0.5
 """A text that holds this share of the question's words, weighed by how rare they are, is a candidate by that alone."""
@@ -214,7 +212,7 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             values |= _vector_values(context.embedder.card, hits)
             values["vector_share"] = VECTOR_SHARE if "keyword" in arms else 1.0
     if "entity" in arms:
-        has_any = database.value("select 1 from entity limit 1") is not None
+        has_any = kept.value(database, "select 1 from entity limit 1") is not None
         report["entity"] = Arm("on" if has_any else "off", 0, None if has_any else "the store has no entities yet")
         if has_any:
             values |= _name_values(

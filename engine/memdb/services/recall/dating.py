@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from memdb.base import resources, words
+from memdb.base import kept, resources, words
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.domain import gazetteer, times, times_languages
@@ -275,7 +275,7 @@ def _listed(database: Database, ranges: list[TimeRange], allowed: str | None) ->
 
 def _speakers(database: Database, query: str) -> list[str]:
     """The names, as they stand there, under which the person whom a question names first said something."""
-    if database.value("select 1 from speaker limit 1") is None:
+    if kept.value(database, "select 1 from speaker limit 1") is None:
         return []
     names = _names(query[: times.QUESTION_CAP])
     rows = database.rows(

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-from memdb.base import resources
 from memdb.base.storage import Database
+from memdb.services.recall import seen_words
 
 # numpy costs more than all of a `memdb list`: it is loaded where there are many postings.
 if TYPE_CHECKING:
@@ -34,14 +33,8 @@ FEW_TEXTS = 2_000
 """In a store of so many the postings of a question's words are read at once: to ask first how rare each word is would
 take as long."""
 
-FIELDS = 8
-"""A posting comes as so many times its text, and the number of its field."""
-
 PLACES = 100
 """More than the words of a question: a posting goes as so many times its text, and the place of its word."""
-
-WEIGHTS = ("name_weight", "description_weight", "tags_weight", "parts_weight")
-"""What a word counts in fields 1 to 4; in a body, which is field 0, it counts once."""
 
 BEST = 32
 """Texts that are measured exactly for the best one's BM25, those first that may have the most."""
@@ -58,31 +51,27 @@ cross join neighbor on neighbor.node_id = node.id and neighbor.kind in ('mention
 
 FIRST = "select value from json_each(?) cross join node on node.id = value order by node.key limit ?"
 
-MOST_ASKED = 10_000
-"""Words of which it is kept in how many texts they stand."""
-
 Term = tuple[str, float, float]
 """A word as the index has it, its idf and its weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """In which texts each of some words stands: by posting the text, the place of the word among them, and the field.
+    """In which texts each of some words stands: the text, the place of the word among `terms`, and how often it counts.
 
-    One word's postings lie together, by text; `starts` are those with which a text begins.
+    One word's postings lie together, by text.
     """
 
     terms: Sequence[str]
     texts: Numbers
     places: Numbers
-    fields: Numbers
-    starts: Numbers
+    often: Floats
 
     def frequencies(self) -> dict[str, int]:
         """In how many texts each word stands."""
         import numpy as np  # noqa: PLC0415
 
-        counts = np.bincount(self.places[self.starts], minlength=len(self.terms))
+        counts = np.bincount(self.places, minlength=len(self.terms))
         return dict(zip(self.terms, counts.tolist(), strict=True))
 
 
@@ -90,36 +79,11 @@ def read(database: Database, terms: Sequence[str]) -> Postings:
     """The postings of some words."""
     import numpy as np  # noqa: PLC0415
 
-    rows = database.rows(resources.query("recall_postings"), {"terms": json.dumps(terms)})
-    parts = [np.fromstring(said or "", dtype=np.int64, sep=",") for (said,) in rows]
-    numbers = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    texts = numbers // FIELDS
-    begins = np.ones(len(texts), dtype=bool)
-    begins[1:] = (texts[1:] != texts[:-1]) | (places[1:] != places[:-1])
-    return Postings(terms, texts, places, numbers % FIELDS, np.flatnonzero(begins))
-
-
-_asked: WeakKeyDictionary[Database, tuple[tuple[int, int], dict[str, int]]] = WeakKeyDictionary()
-
-
-def frequencies(database: Database, terms: Collection[str]) -> dict[str, int]:
-    """In how many texts each of some words stands; 0: in none. Call it inside a read transaction that has begun.
-
-    To count the texts of a word that half of them have takes milliseconds, and the same names are asked for again and
-    again: what was counted is kept until something is written.
-    """
-    connection = database.connection
-    state = connection.data_version(), connection.total_changes()
-    kept, known = _asked.get(database, (state, {}))
-    if kept != state or len(known) > MOST_ASKED:
-        known = {}
-    _asked[database] = state, known
-    new = [term for term in terms if term not in known]
-    if new:
-        known.update(dict.fromkeys(new, 0))
-        known.update(database.rows(resources.query("recall_terms"), {"terms": json.dumps(new)}))
-    return {term: known[term] for term in terms}
+    found = seen_words.postings(database, terms)
+    none = np.zeros(0, dtype=np.int64)
+    texts = np.concatenate([none, *(one for one, _ in found)])
+    often = np.concatenate([none, *(one for _, one in found)], dtype=float)
+    return Postings(terms, texts, np.repeat(np.arange(len(found)), [len(one) for one, _ in found]), often)
 
 
 def pays(count: int) -> bool:
@@ -216,10 +180,9 @@ class _Found:
         """The BM25 of some of the texts, up to rounding."""
         import numpy as np  # noqa: PLC0415
 
-        texts, words = database.rows("select texts, words from fts_total")[0]
-        asked = {"texts": json.dumps(self.texts[wanted].tolist())}
+        texts, words = seen_words.totals(database)
         lengths = np.zeros(len(self.texts))
-        lengths[np.sort(wanted)] = [length for (length,) in database.rows(resources.query("recall_lengths"), asked)]
+        lengths[wanted] = seen_words.lengths(database, self.texts[wanted])
         is_wanted = np.zeros(len(self.texts), dtype=bool)
         is_wanted[wanted] = True
         these = is_wanted[self.at]
@@ -233,12 +196,11 @@ class _Found:
 def _found(known: Sequence[Term], all_: Postings, values: dict[str, Any]) -> _Found:
     import numpy as np  # noqa: PLC0415
 
-    counted = np.array([1.0] + [values[name] for name in WEIGHTS])[all_.fields]
-    texts, often = all_.texts[all_.starts], np.add.reduceat(counted, all_.starts) if len(counted) else counted
+    texts, often = all_.texts, all_.often
     # The words that are looked up, by their places in the question; some that were read may not be.
     place_of = {term: place for place, (term, _, _) in enumerate(known)}
     moved = np.array([place_of.get(term, -1) for term in all_.terms], dtype=np.int64)
-    places = moved[all_.places[all_.starts]]
+    places = moved[all_.places]
     there = places >= 0
     if values["allowed"] is not None:
         there &= np.isin(texts, np.fromstring(values["allowed"].strip("[]"), dtype=np.int64, sep=","))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memdb.base import words
 from memdb.base.storage import Database
-from memdb.services.recall import postings
+from memdb.services.recall import postings, seen_words
 
 TELLING_WORDS = 12
 """A question says what it is about in so many words; of a longer text the rarest ones count as the whole."""
@@ -49,13 +49,13 @@ def looked_up(database: Database, found: Sequence[str], *, filtered: bool) -> Te
     makes nothing of a word that most texts have, it still counts.
     """
     terms = dict.fromkeys(stem for stems in words.stems(database.connection, found) for stem in stems)
-    texts = int(database.value("select texts from fts_total"))
+    texts = seen_words.totals(database)[0]
     all_ = None
     if texts <= postings.FEW_TEXTS and postings.pays(0):
         all_ = postings.read(database, list(terms))
         frequency = all_.frequencies()
     else:
-        frequency = postings.frequencies(database, terms)
+        frequency = seen_words.frequencies(database, terms)
     known: list[tuple[str, float, float]] = []
     asked: list[tuple[str, float, float]] = []
     idfs: list[float] = []

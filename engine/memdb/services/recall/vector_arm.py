@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memdb.base import resources, words
+from memdb.base import kept, resources, words
 from memdb.errors import ModelUnavailable
 from memdb.services.context import Context
 from memdb.services.index import seen_vectors, signatures, vectors
@@ -39,7 +39,7 @@ def nearest_to(
     except ModelUnavailable as error:
         return None, [], error.message
     blob = vectors.to_blob(vector)
-    passages = int(database.value("select count(*) from signature"))
+    passages = int(kept.value(database, "select count(*) from signature"))
     is_exact, candidates = passages <= EXACT_PASSAGES, BIT_CANDIDATES * (2 if passages > MANY_PASSAGES else 1)
     values = {
         "vector": blob,
@@ -50,7 +50,7 @@ def nearest_to(
         "pool": pool,
     }
     known = None
-    if allowed is None and (not is_exact or passages == database.value("select count(*) from passage")):
+    if allowed is None and (not is_exact or passages == kept.value(database, "select count(*) from passage")):
         block = signatures.block(database, passages)
         known = None if block is None else block.nearest(vectors.signature(blob), passages if is_exact else candidates)
         if block is not None and known is not None:
@@ -68,7 +68,7 @@ def _why_off(context: Context, query: str) -> str | None:
         return status.reason or "off"
     if database.vector_reason is not None:
         return database.vector_reason
-    if database.value("select 1 from passage limit 1") is None:
+    if kept.value(database, "select 1 from passage limit 1") is None:
         return "nothing is embedded yet; `memdb sync` does it"
     model = database.meta("model")
     if model != status.identity:
