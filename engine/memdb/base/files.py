@@ -387,8 +387,17 @@ def _next_in_line(where: Place, seconds: float) -> Iterator[None]:
     if not where.next_lock.parent.is_dir():
         yield
         return
-    with _lock(str(where.next_lock), os.getpid()).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+    from memdb.base import locks  # noqa: PLC0415 (only a change needs it)
+
+    descriptor = locks.taken_at_once(str(where.next_lock))
+    if descriptor is None:
+        with _lock(str(where.next_lock), os.getpid()).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+            yield
+        return
+    try:
         yield
+    finally:
+        locks.let_go(descriptor)
 
 
 @lru_cache(maxsize=64)
