@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
-from memdb.base import files
+from memdb.base import files, locks
 from memdb.services.context import Context
 from memdb.services.entities import mentions
 from memdb.services.recall.recall import Recall
@@ -213,6 +213,32 @@ def test_who_waits_for_the_writer_lock_is_the_next_to_get_it(make_store: Make, t
         busy.wait(60)
     # Between the count and the place in line, the other one has a few turns.
     assert sorted(waited)[len(waited) // 2] < 50
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there filelock does all of it")
+def test_the_place_in_line_is_the_same_lock_whoever_takes_it(make_store: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A free one is taken by the system's bare calls, one that is held is waited for by filelock."""
+    place, reads = make_store({"user/ines.md": "Ines.\n"}).place, []
+    with files.writer(place):
+        pass
+    line = FileLock(str(place.next_lock))
+    take = locks.taken_at_once
+    monkeypatch.setattr(locks, "taken_at_once", lambda path: reads.append(take(path)) or reads[-1])
+    with files._next_in_line(place, 1.0):
+        with pytest.raises(Timeout):
+            line.acquire(timeout=0)
+        with pytest.raises(Timeout), files._next_in_line(place, 0.05):
+            pass
+    with line.acquire(timeout=0), pytest.raises(Timeout), files._next_in_line(place, 0.05):
+        pass
+    with files._next_in_line(place, 0.0), pytest.raises(Timeout):
+        line.acquire(timeout=0)
+    line.acquire(timeout=0)
+    line.release()
+    place.next_lock.unlink()
+    with files._next_in_line(place, 1.0), pytest.raises(Timeout):
+        line.acquire(timeout=0)
+    assert [one is None for one in reads] == [False, True, True, False, True]
 
 
 def test_names_are_read_though_others_change_them_meanwhile(make_store: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def holds(given_acts: list[Act]) -> None:
 BOUNDS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 
-@settings(max_examples=20, **BOUNDS)
+@settings(max_examples=8, **BOUNDS)
 @given(st.lists(acts, min_size=1, max_size=8))
 def test_any_history_is_rebuilt_and_any_decision_is_taken_back(given_acts: list[Act]) -> None:
     holds(given_acts)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from memdb.base import files
 from memdb.domain import documents as domain
 from memdb.errors import NotFound, UsageError
 from memdb.services.documents import documents
@@ -174,15 +177,15 @@ def test_a_folder_that_cannot_be_listed_loses_nothing(
 ) -> None:
     shelf = Shelf(tmp_path, {"a.md": "The gate is green.\n", "sub/b.md": "The hut is red.\n"})
     shelf.add()
-    locked, listed = shelf.docs / which, os.scandir
+    locked, listing = shelf.docs / which, files.listing
 
-    def refuse(path: Path | str) -> object:
-        if Path(path) == locked:
-            raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
+    def refuse(folder: str) -> AbstractContextManager[Iterable[os.DirEntry[str]]]:
+        if Path(folder) == locked:
+            raise PermissionError(13, "Permission denied", folder)
+        return listing(folder)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "scandir", refuse)
+        patch.setattr(files, "listing", refuse)
         report = shelf.store.sync()
         assert report.documents.failed == [(locked.as_posix(), f"{domain.UNLISTED}: Permission denied")]
         assert shelf.rows("select count(*) from chunk") == [(2,)]

@@ -172,14 +172,14 @@ def test_the_walk_now_and_then_finds_what_no_notice_told(world: Answered, monkey
 
 
 def test_files_are_followed_for_as_long_as_someone_asks(world: Answered) -> None:
-    following = Freshness(world.store, idle=3.0, walk=0.2)
+    following = Freshness(world.store, idle=1.5, walk=0.2)
     following.use()
     assert until(following.is_fresh)
     assert until(lambda: not following.is_fresh() and following._ended is None)
     following.use()
     assert until(following.is_fresh)
     following.hold()
-    time.sleep(4.5)
+    time.sleep(2.25)
     assert following.is_fresh()
     following.close()
     assert not following.is_fresh()

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -145,10 +146,22 @@ def contents_of(root: Path) -> dict[str, str]:
     }
 
 
+def bounds(number: int) -> settings:
+    """So many histories, or as many as the environment says."""
+    return settings(
+        max_examples=int(os.environ.get("MEMDB_TEST_HISTORIES", number)),
+        stateful_step_count=int(os.environ.get("MEMDB_TEST_STEPS", "15")),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 TestHistory = History.TestCase
-TestHistory.settings = settings(
-    max_examples=int(os.environ.get("MEMDB_TEST_HISTORIES", "15")),
-    stateful_step_count=int(os.environ.get("MEMDB_TEST_STEPS", "15")),
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+TestHistory.settings = bounds(6)
+
+
+@pytest.mark.slow
+class TestHistories(History.TestCase):
+    """More of them."""
+
+    settings = bounds(15)

@@ -222,9 +222,8 @@ def view(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
-@settings(max_examples=25, deadline=None)
-@given(steps=st.lists(step, min_size=1, max_size=8))
-def test_links_kept_up_are_links_resolved_anew(steps: list[tuple[str, str, str | None]]) -> None:
+def holds(steps: list[tuple[str, str, str | None]]) -> None:
+    """Links that were kept up are those that a store finds anew."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         with Store.init(root, embedder=Embedder(enabled=False)) as store:
@@ -244,3 +243,16 @@ def test_links_kept_up_are_links_resolved_anew(steps: list[tuple[str, str, str |
         with Store.init(root, embedder=Embedder(enabled=False)) as store:
             store.sync()
             assert view(store) == kept
+
+
+@settings(max_examples=8, deadline=None)
+@given(steps=st.lists(step, min_size=1, max_size=8))
+def test_links_kept_up_are_links_resolved_anew(steps: list[tuple[str, str, str | None]]) -> None:
+    holds(steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=50, deadline=None)
+@given(steps=st.lists(step, min_size=1, max_size=8))
+def test_links_of_many_histories_are_links_resolved_anew(steps: list[tuple[str, str, str | None]]) -> None:
+    holds(steps)

@@ -279,9 +279,8 @@ def undo(store: Store, decision: Decision, before: dict[tuple[str, str], str]) -
     return action != "delete"
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.lists(DECISIONS, min_size=1, max_size=6))
-def test_any_decisions_survive_a_rebuild_and_can_be_taken_back(sequence: list[Decision]) -> None:
+def holds(sequence: list[Decision]) -> None:
+    """What was decided is there after a rebuild, and what is undone is as it was."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         world = asked(Answered(Path(folder), TEXTS))
         try:
@@ -300,3 +299,16 @@ def test_any_decisions_survive_a_rebuild_and_can_be_taken_back(sequence: list[De
             assert world.digest().tables == world.rebuilt().tables
         finally:
             world.store.close()
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.lists(DECISIONS, min_size=1, max_size=6))
+def test_any_decisions_survive_a_rebuild_and_can_be_taken_back(sequence: list[Decision]) -> None:
+    holds(sequence)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(st.lists(DECISIONS, min_size=1, max_size=6))
+def test_many_decisions_survive_a_rebuild_and_can_be_taken_back(sequence: list[Decision]) -> None:
+    holds(sequence)

@@ -257,7 +257,7 @@ def test_near_texts_of_a_chat_are_all_kept(make_store: Make, no_model: None) -> 
 
 def test_a_restating_is_found_among_many_at_once(make_store: Make, no_model: None) -> None:
     store = make_store()
-    number = 2_000
+    number = 1_000
     readings = [
         sync.reading_of(Found(f"project/n{at:05}.md", 0, 1, 1, f"project/n{at:05}.md"), text.encode())
         for at in range(number)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -126,21 +127,38 @@ def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
     while pending:
         folder = pending.pop()
         try:
-            with os.scandir(folder.real) as entries:
-                listed = list(entries)
+            with listing(folder.real) as entries:
+                _see(entries, folder, stamps, pending, result)
         except OSError as error:
             if not folder.prefix:
                 raise unreadable(root, error) from error
             if not isinstance(error, FileNotFoundError):  # else gone while the walk ran
                 result.unseen.append(storable(folder.prefix.rstrip("/")))
                 result.problems.append((result.unseen[-1], f"the folder cannot be read: {error.strerror}"))
-            continue
-        _see(listed, folder, stamps, pending, result)
     result.files = dict(sorted(result.files.items()))
     others = sorted(map(storable, result.others))  # of plain texts: the pairs are then in order but for few
     result.ignored = sorted([*((path, NOT_A_MEMORY) for path in others), *result.ignored])
     result.problems.sort()
     return result
+
+
+@contextmanager
+def listing(folder: str) -> Iterator[Iterable[os.DirEntry[str]]]:
+    """The entries of a folder, which may be asked for their status within the block only. Raises OSError.
+
+    Where the system can, that is asked of the folder's descriptor: of a whole path it takes a fifth longer, of which a
+    sync that finds nothing changed mostly consists. The entries' `path` is then no more than their name.
+    """
+    if sys.platform != "win32" and os.scandir in os.supports_fd:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with os.scandir(descriptor) as entries:
+                yield entries
+        finally:
+            os.close(descriptor)
+    else:
+        with os.scandir(folder) as entries:
+            yield entries
 
 
 def unreadable(root: Path, error: OSError) -> StoreUnreadable:
@@ -162,7 +180,7 @@ class _Folder:
 
 
 def _see(
-    listed: list[os.DirEntry[str]],
+    listed: Iterable[os.DirEntry[str]],
     folder: _Folder,
     known: Mapping[str, Stamp],
     pending: list[_Folder],
@@ -223,13 +241,14 @@ def _enter(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], res
         result.ignored.append((storable(path) + "/", "a hidden or program folder"))
         return
     # Device and file number tell a loop; only a link can make one. A listing has neither on Windows.
-    status = Path(entry.path).stat()
+    real = os.path.join(folder.real, name)  # noqa: PTH118 (surrogates in names)
+    status = os.stat(real)  # noqa: PTH116
     identity = (status.st_dev, status.st_ino)
     if entry.is_symlink() and identity in folder.above:
         result.problems.append((storable(path), "a link that leads back to a folder above it"))
         return
     wanted = name != AGENT_FOLDER and (folder.wanted or name == "memory")
-    pending.append(_Folder(entry.path, path + "/", wanted, folder.above | {identity}))
+    pending.append(_Folder(real, path + "/", wanted, folder.above | {identity}))
 
 
 def read(root: Path, found: Found) -> bytes:
@@ -368,8 +387,17 @@ def _next_in_line(where: Place, seconds: float) -> Iterator[None]:
     if not where.next_lock.parent.is_dir():
         yield
         return
-    with _lock(str(where.next_lock), os.getpid()).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+    from memdb.base import locks  # noqa: PLC0415 (only a change needs it)
+
+    descriptor = locks.taken_at_once(str(where.next_lock))
+    if descriptor is None:
+        with _lock(str(where.next_lock), os.getpid()).acquire(timeout=seconds, poll_interval=LOCK_POLL):
+            yield
+        return
+    try:
         yield
+    finally:
+        locks.let_go(descriptor)
 
 
 @lru_cache(maxsize=64)

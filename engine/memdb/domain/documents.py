@@ -198,27 +198,26 @@ def walk(added: Path, root: Path, excluded: Callable[[str], bool], walked: Walke
     while pending:
         folder, prefix = pending.pop()
         try:
-            with os.scandir(folder) as entries:
-                listed = list(entries)
+            with files.listing(folder) as entries:
+                rest = _not_as_known(entries, prefix, walked)
+                found = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in rest]
+                found.sort(key=itemgetter(0))
+                names = [(name, entry) for name, entry, is_folder in found if not is_folder and is_kept(name)]
+                seen = list(_files(Path(folder), root, excluded, names, walked)) if names else []
         except OSError as error:
             # A folder that went away while the walk ran is no problem; the added one is.
             if folder == os.fspath(added) or not isinstance(error, FileNotFoundError):
                 walked.problems.append((stored_path(Path(folder), root), f"{UNLISTED}: {error.strerror}"))
             continue
-        rest = _not_as_known(listed, prefix, walked)
-        found = [(entry.name, entry, entry.is_dir(follow_symlinks=False)) for entry in rest]
-        found.sort(key=itemgetter(0))
-        names = [(name, entry) for name, entry, is_folder in found if not is_folder and is_kept(name)]
-        if names:
-            yield from _files(Path(folder), root, excluded, names, walked)
+        yield from seen
         pending.extend(
-            (entry.path, f"{prefix}{storable(name)}/")
-            for name, entry, is_folder in reversed(found)
+            (os.path.join(folder, name), f"{prefix}{storable(name)}/")  # noqa: PTH118 (surrogates in names)
+            for name, _, is_folder in reversed(found)
             if is_folder and _is_entered(name)
         )
 
 
-def _not_as_known(listed: list[os.DirEntry[str]], prefix: str, walked: Walked) -> list[os.DirEntry[str]]:
+def _not_as_known(listed: Iterable[os.DirEntry[str]], prefix: str, walked: Walked) -> list[os.DirEntry[str]]:
     """The entries of a folder that are folders, new, changed or not to be read; of nearly all files no more is asked
     than this, on every recall.
     """
@@ -280,7 +279,7 @@ def _files(
         if stamp == (status.st_size, status.st_mtime_ns, status.st_ctime_ns):
             walked.as_known.add(path)
         elif stat.S_ISREG(status.st_mode):
-            yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.fspath(entry))
+            yield DocumentFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.path.join(folder, name))  # noqa: PTH118
 
 
 def abilities() -> str:

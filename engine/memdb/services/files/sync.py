@@ -92,7 +92,8 @@ def plan(context: Context) -> Plan:
     stamps = _stamps(database)
     seen = files.walk(context.place.root, stamps)
     suspects = list(seen.files.values())
-    missing = sorted(path for path in stamps.keys() - seen.as_known - seen.files.keys() if not _is_unseen(path, seen))
+    gone = stamps.keys() - seen.as_known - seen.files.keys() if len(seen.as_known) < len(stamps) else ()
+    missing = sorted(path for path in gone if not _is_unseen(path, seen))
     known = dict(database.rows("select path, sha256 from source")) if suspects or missing else {}
     if database.read_only:
         # The times of a copy differ, and cannot be noted: only a file whose bytes differ is behind.

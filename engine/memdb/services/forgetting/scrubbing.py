@@ -29,9 +29,8 @@ PARTS = ("", "-wal", "-shm", "-journal")
 def drop_vectors(context: Context) -> int:
     """Vectors of what is no passage and no entity's name, under any model: of the memory and its earlier versions."""
     context.database.connection.execute(
-        "delete from embedding where not exists"
-        " (select 1 from passage where passage.text_sha256 = embedding.text_sha256)"
-        " and not exists (select 1 from entity_name where entity_name.text_sha256 = embedding.text_sha256)"
+        "delete from embedding where text_sha256 not in (select text_sha256 from passage)"
+        " and text_sha256 not in (select text_sha256 from entity_name)"
     )
     return context.database.connection.changes()
 
