@@ -20,8 +20,10 @@ from memdb.services.documents.document_scan import Known, Scan, cutter_of, scan
 if TYPE_CHECKING:
     from memdb.domain import extractors
     from memdb.services.documents import document_rows as rows
+    from memdb.services.documents import document_salvage
 else:
     extractors = Later("memdb.domain.extractors")
+    document_salvage = Later("memdb.services.documents.document_salvage")
     rows = Later("memdb.services.documents.document_rows")
 
 RACY_NS = 2_000_000_000
@@ -241,6 +243,11 @@ def _read(context: Context, look: Look) -> Reading:
     if look.unread is not None:
         return Reading(look, None, "", look.unread)
     cutter, max_tokens, offsets_of = _tokens(context)
+    made = rows.Made(look.file.name or look.file.real.name, look.file.suffix, cutter, max_tokens)
+    if context.salvage is not None:
+        taken = document_salvage.salvaged(context.salvage, look.sha256, made)
+        if taken is not None:
+            return Reading(look, taken.content, cutter, "", taken.prepared)
     try:
         content = documents.read(
             look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of, name=look.file.name
@@ -253,7 +260,7 @@ def _read(context: Context, look: Look) -> Reading:
     held = database.value("select document_id from place where path = ?", (look.file.path,))
     # Most of the work of a large file: it is done before anyone has to wait for the lock.
     return Reading(
-        look, content, cutter, "", rows.prepare(content, rows.texts_of(database, [held, _same(database, look)]))
+        look, content, cutter, "", rows.prepare(content, rows.texts_of(database, [held, _same(database, look)]), made)
     )
 
 

@@ -20,6 +20,7 @@ from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
 from memdb.services.health import checking
 from memdb.services.index import vectors
+from memdb.services.salvage import Salvage
 
 SALVAGE_BATCH = 1000
 
@@ -72,6 +73,8 @@ def rebuild(
                 context.replay_journal()
                 fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
             carry_over(place.database, fresh)
+            if keep_old:
+                context.salvage = Salvage(place.database)
             report = sync.sync(context, yes=True, embed_limit=None if keep_old else HEAL_EMBEDS, progress=progress)
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
@@ -88,6 +91,10 @@ def rebuild(
             _rescue(aside, place)
             _discard(aside)
             raise
+        finally:
+            if context.salvage is not None:
+                context.salvage.close()
+                context.salvage = None
         context.close()
         place.withdraw_note()
         if _copy_over(aside, place.database):
