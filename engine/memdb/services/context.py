@@ -78,6 +78,11 @@ class Context:
         self._pinned = True
 
     @property
+    def is_aside(self) -> bool:
+        """Whether a rebuild works on a database that nobody else has: no one waits for the end of a transaction."""
+        return self._pinned
+
+    @property
     def wrote(self) -> bool:
         """Whether anything was written since the database was opened."""
         return self._database is not None and self._database.connection.total_changes() > 0

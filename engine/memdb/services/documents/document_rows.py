@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import apsw
@@ -185,7 +186,7 @@ def _document_row(content: Read, suffix: str, cutter: str) -> tuple[Any, ...]:
 def _chunk_row(passage: Passage, mark: Mark) -> tuple[Any, ...]:
     return (
         passage.ordinal,
-        json.dumps(passage.heading_path, ensure_ascii=False),
+        _stored(passage.heading_path),
         passage.prefix,
         passage.text,
         passage.page,
@@ -319,7 +320,13 @@ def settle(database: Database, touched: Iterable[int | None]) -> None:
         run("update document set state = ? where id = ?", ("seen" if seen else "missing", document))
         title = database.value("select title from document where id = ?", (document,))
         named += _names(database, document, documents.key(path), title or documents.name_of(path))
-    now = {node: tuple(database.rows("select key, label from node where id = ?", (node,))[0]) for node, *_ in named}
+    now = {
+        node: (key, label)
+        for node, key, label in database.rows(
+            "select id, key, label from node where id in (select value from json_each(?))",
+            (json.dumps([node for node, *_ in named]),),
+        )
+    }
     renamed = [(node, key, label) for node, key, label in named if now[node] != (key, label)]
     # Two documents can change names with one another: a name that holds a node's place comes between.
     moved = [
@@ -431,5 +438,16 @@ def as_read(document: Sequence[Any], passages: Iterable[Sequence[Any]]) -> tuple
 
 def _passage(row: Sequence[Any]) -> Passage:
     ordinal, heading_path, *rest, joins_next, has_secret = row
-    read = (ordinal, tuple(json.loads(heading_path)), *rest, bool(joins_next), "secret" if has_secret else None)
+    read = (ordinal, _headings(heading_path), *rest, bool(joins_next), "secret" if has_secret else None)
     return Passage(*read)
+
+
+@lru_cache(maxsize=64)
+def _headings(stored: str) -> tuple[str, ...]:
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=64)
+def _stored(headings: tuple[str, ...]) -> str:
+    """Headings as they are stored: many chunks in a row stand under the same."""
+    return json.dumps(headings, ensure_ascii=False)

@@ -194,13 +194,15 @@ def _mirror(
             rows.settle(database, touched)
     batch: list[Reading] = []
     fresh: list[int] = []
+    characters = 0
     for done, look in enumerate(unknown, start=1):
         progress(f"reading {look.file.path}", done - 1, len(unknown))
         if look.unread is None or not _stands(context.database, look):
             batch.append(_read(context, look))
-        if len(batch) >= BATCH or sum(reading.characters for reading in batch) >= BATCH_CHARACTERS:
+            characters += batch[-1].characters
+        if len(batch) >= BATCH or characters >= BATCH_CHARACTERS:
             fresh += _put_in(context, batch, report, wait)
-            batch = []
+            batch, characters = [], 0
     fresh += _put_in(context, batch, report, wait)
     _rejoin(context, fresh, report, wait)
     if unknown:

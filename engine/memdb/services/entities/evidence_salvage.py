@@ -62,6 +62,7 @@ def taken(salvage: Salvage, texts: Sequence[tuple[Text, str]]) -> dict[int, Evid
             skip,
         )
         if evidence_sum(text, evidence) == said:
+            evidence.sum = said
             found[text.node] = evidence
     return found
 

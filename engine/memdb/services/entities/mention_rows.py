@@ -46,6 +46,7 @@ class Evidence:
     input_sha256: str
     at: str | None
     skip: str | None
+    sum: int | None = None  # the checksum, where it is known already
 
 
 def evidence_sum(text: Text, found: Evidence) -> int:
@@ -94,7 +95,10 @@ def write_all_evidence(database: Database, plans: Sequence[tuple[Text, Evidence]
         )
     run(
         "insert or replace into extracted (node_id, input_sha256, skip, evidence_sum) values (?, ?, ?, ?)",
-        [(text.node, found.input_sha256, found.skip, evidence_sum(text, found)) for text, found in plans],
+        [
+            (text.node, found.input_sha256, found.skip, evidence_sum(text, found) if found.sum is None else found.sum)
+            for text, found in plans
+        ],
     )
 
 
