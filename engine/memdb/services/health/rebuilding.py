@@ -21,6 +21,7 @@ from memdb.services.files.sync import SyncReport
 from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
 from memdb.services.health import checking
+from memdb.services.health.late_neighbors import late_neighbors
 from memdb.services.index import vectors
 from memdb.services.salvage import Salvage
 
@@ -76,7 +77,13 @@ def rebuild(
             carry_over(place.database, fresh)
             if keep_old:
                 context.salvage = Salvage(place.database)
-            report = sync.sync(context, yes=True, embed_limit=None if keep_old else HEAL_EMBEDS, progress=progress)
+            report = sync.sync(
+                context,
+                yes=True,
+                embed_limit=None if keep_old else HEAL_EMBEDS,
+                reading=late_neighbors(fresh),
+                progress=progress,
+            )
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
                     scrubbing.drop_vectors(context)
