@@ -11,7 +11,7 @@ import pytest
 
 from memdb.base import sums
 from memdb.domain import documents, formats
-from memdb.services.documents import document_rows
+from memdb.services.documents import document_content
 from memdb.services.entities import matching, mentions
 from memdb.services.health import rebuilding
 from memdb.services.index import vectors
@@ -40,7 +40,7 @@ MEMORIES: dict[str, str | bytes] = {
 
 MAKERS = {
     "documents read": (documents, "read"),
-    "words cut": (document_rows, "cut_words"),
+    "words cut": (document_content, "cut_words"),
     "texts read for names": (mentions, "_evidence"),
     "texts searched for names": (matching, "_matched_text"),
     "texts cut into windows": (vectors, "passages_of"),

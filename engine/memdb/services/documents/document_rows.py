@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import apsw
 
 from memdb.base.storage import DAMAGE, UNREADABLE_VALUES, Database
-from memdb.base.sums import sum_of
 from memdb.domain import documents
 from memdb.domain.documents import Passage, Read
 from memdb.domain.memories import EDGE_WEIGHTS
+from memdb.services.documents.document_content import (
+    CHUNK,
+    DOCUMENT,
+    Cut,
+    Mark,
+    Prepared,
+    as_read,
+    chunk_row,
+    cut_passage,
+    document_row,
+    prepare,
+)
 from memdb.services.index.indexing import (
-    Words,
     change_edges,
-    cut_words,
     drop_passages,
     put_all_words,
     put_words,
@@ -46,7 +54,7 @@ def write(
     `prepared` is what `prepare` gave for the same content.
     """
     run = database.connection.execute
-    row: tuple[Any, ...] = _document_row(content, suffix, cutter)
+    row: tuple[Any, ...] = document_row(content, suffix, cutter)
     known = prepared or prepare(content, ())
     row = (*row, known.passages_sum)
     if document is None:
@@ -91,31 +99,6 @@ def _leading(database: Database, document: int) -> set[int]:
     }
 
 
-class Mark(NamedTuple):
-    """A passage's identity, and the sha256 of what is embedded of it."""
-
-    identity: str
-    text_sha256: str
-
-
-class Cut(NamedTuple):
-    """A passage's words for the keyword index, and the checksum over them and its text."""
-
-    words: Words
-    words_sum: int
-
-
-class Prepared(NamedTuple):
-    """What a document needs to be written, passage by passage; words are None where they should be there already.
-
-    `passages_sum` is the checksum over the document and its passages; None where it is not known of what they are made.
-    """
-
-    marks: list[Mark]
-    cut: list[Cut | None]
-    passages_sum: int | None = None
-
-
 def texts_of(database: Database, documents: Iterable[int | None]) -> set[str]:
     """The sha256 of the texts that some documents have."""
     return {
@@ -123,82 +106,6 @@ def texts_of(database: Database, documents: Iterable[int | None]) -> set[str]:
         for document in documents
         for (text_sha256,) in database.rows("select text_sha256 from chunk where document_id = ?", (document,))
     }
-
-
-class Made(NamedTuple):
-    """Of what a document is made beside the bytes: its name and suffix, whose tokens were counted, the window."""
-
-    name: str
-    suffix: str
-    cutter: str
-    max_tokens: int
-
-
-def prepare(content: Read, there: Container[str], made: Made | None = None) -> Prepared:
-    """Most of the work of writing a document, before a transaction; words of texts that are there are not cut again."""
-    marks = [Mark(passage.identity, passage.text_sha256) for passage in content.passages]
-    return Prepared(
-        marks,
-        [
-            None if mark.text_sha256 in there else cut_passage(passage)
-            for passage, mark in zip(content.passages, marks, strict=True)
-        ],
-        None
-        if made is None
-        else passages_sum(
-            made,
-            _document_row(content, made.suffix, made.cutter),
-            [
-                (*_chunk_row(passage, mark), int(passage.joins_next))
-                for passage, mark in zip(content.passages, marks, strict=True)
-            ],
-        ),
-    )
-
-
-def cut_passage(passage: Passage) -> Cut:
-    """A passage's words."""
-    cut = cut_words(name=passage.prefix, body=passage.text)
-    return Cut(cut, words_sum(passage.prefix, passage.text, cut))
-
-
-def words_sum(prefix: str, text: str, cut: Words) -> int:
-    """The checksum over a passage's text and its words."""
-    return sum_of("words", prefix, text, cut)
-
-
-def passages_sum(made: Made, document: Sequence[Any], chunks: Sequence[Sequence[Any]]) -> int:
-    """The checksum over a document's row and those of its chunks, each with whether it joins the next."""
-    return sum_of("passages", tuple(made), document, chunks)
-
-
-DOCUMENT = "sha256, suffix, format, title, created, extractor, cutter, notes"
-CHUNK = """ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title, created, identity,
-text_sha256, has_secret"""
-"""The columns that say what was read of a file."""
-
-
-def _document_row(content: Read, suffix: str, cutter: str) -> tuple[Any, ...]:
-    notes = json.dumps(content.notes, ensure_ascii=False)
-    return content.sha256, suffix, content.format, content.title, content.created, content.extractor, cutter, notes
-
-
-def _chunk_row(passage: Passage, mark: Mark) -> tuple[Any, ...]:
-    return (
-        passage.ordinal,
-        _stored(passage.heading_path),
-        passage.prefix,
-        passage.text,
-        passage.page,
-        passage.start_line,
-        passage.end_line,
-        passage.record_id,
-        passage.title,
-        passage.created,
-        mark.identity,
-        mark.text_sha256,
-        int(passage.secret is not None),
-    )
 
 
 def _write_first(database: Database, document: int, passages: tuple[Passage, ...], known: Prepared) -> None:
@@ -215,7 +122,7 @@ def _write_first(database: Database, document: int, passages: tuple[Passage, ...
         f"insert into chunk (id, document_id, words_sum, {CHUNK})"
         " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (chunk, document, cut.words_sum, *_chunk_row(passage, mark))
+            (chunk, document, cut.words_sum, *chunk_row(passage, mark))
             for chunk, passage, mark, cut in zip(chunks, passages, known.marks, cuts, strict=True)
         ],
     )
@@ -265,7 +172,7 @@ def _write_chunk(
     run(
         f"insert or replace into chunk (id, document_id, words_sum, {CHUNK}, indexed_at)"
         " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select indexed_at from chunk where id = ?))",
-        (chunk, document, cut.words_sum, *_chunk_row(passage, mark), chunk),
+        (chunk, document, cut.words_sum, *chunk_row(passage, mark), chunk),
     )
     if before is not None:
         unindex_words(database, chunk)
@@ -427,27 +334,3 @@ def _content(connection: apsw.Connection, document: int) -> tuple[Read, str, str
         0
     ]
     return as_read(row, connection.execute(PASSAGES, (document,)))
-
-
-def as_read(document: Sequence[Any], passages: Iterable[Sequence[Any]]) -> tuple[Read, str, str]:
-    """A document from its row and those of its passages, its suffix and by whose tokens it was cut."""
-    sha256, suffix, form, title, created, extractor, cutter, notes = document
-    found = tuple(_passage(passage) for passage in passages)
-    return Read(sha256, form, extractor, title, created, found, tuple(json.loads(notes))), suffix, cutter
-
-
-def _passage(row: Sequence[Any]) -> Passage:
-    ordinal, heading_path, *rest, joins_next, has_secret = row
-    read = (ordinal, _headings(heading_path), *rest, bool(joins_next), "secret" if has_secret else None)
-    return Passage(*read)
-
-
-@lru_cache(maxsize=64)
-def _headings(stored: str) -> tuple[str, ...]:
-    return tuple(json.loads(stored))
-
-
-@lru_cache(maxsize=64)
-def _stored(headings: tuple[str, ...]) -> str:
-    """Headings as they are stored: many chunks in a row stand under the same."""
-    return json.dumps(headings, ensure_ascii=False)

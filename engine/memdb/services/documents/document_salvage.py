@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from memdb.domain import formats
 from memdb.domain.documents import Read
-from memdb.services.documents import document_rows as rows
-from memdb.services.documents.document_rows import CHUNK, DOCUMENT, Cut, Made, Mark, Prepared
+from memdb.services.documents import document_content
+from memdb.services.documents.document_content import CHUNK, DOCUMENT, Cut, Made, Mark, Prepared
 from memdb.services.salvage import Salvage
 
 CHUNKS = f"""select {CHUNK}, exists (select 1 from edge where edge.src = chunk.id and edge.kind = 'next') as joins_next
@@ -37,9 +37,9 @@ def salvaged(salvage: Salvage, sha256: str, made: Made) -> Salvaged | None:
         return None
     *document, known, identity = found[0]
     chunks = salvage.rows(CHUNKS, (identity,))
-    if known is None or rows.passages_sum(made, tuple(document), chunks) != known:
+    if known is None or document_content.passages_sum(made, tuple(document), chunks) != known:
         return None
-    content, _, cutter = rows.as_read(
+    content, _, cutter = document_content.as_read(
         document, [(*chunk[:-4], chunk[JOINS_NEXT], chunk[HAS_SECRET]) for chunk in chunks]
     )
     if content.extractor not in formats.versions() or cutter != made.cutter:
@@ -50,7 +50,7 @@ def salvaged(salvage: Salvage, sha256: str, made: Made) -> Salvaged | None:
         for place, (said, *columns, length) in enumerate(words):
             cut = tuple(columns), length
             passage = content.passages[place]
-            if said is not None and rows.words_sum(passage.prefix, passage.text, cut) == said:
+            if said is not None and document_content.words_sum(passage.prefix, passage.text, cut) == said:
                 cuts[place] = Cut(cut, said)
     marks = [Mark(chunk[-4], chunk[-3]) for chunk in chunks]
     return Salvaged(content, Prepared(marks, cuts, known))

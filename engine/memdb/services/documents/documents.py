@@ -19,10 +19,11 @@ from memdb.services.documents.document_scan import Known, Scan, cutter_of, scan
 
 if TYPE_CHECKING:
     from memdb.domain import extractors
+    from memdb.services.documents import document_content, document_salvage
     from memdb.services.documents import document_rows as rows
-    from memdb.services.documents import document_salvage
 else:
     extractors = Later("memdb.domain.extractors")
+    document_content = Later("memdb.services.documents.document_content")
     document_salvage = Later("memdb.services.documents.document_salvage")
     rows = Later("memdb.services.documents.document_rows")
 
@@ -83,7 +84,7 @@ class Reading(NamedTuple):
     content: Read | None
     cutter: str
     problem: str
-    prepared: rows.Prepared | None = None
+    prepared: document_content.Prepared | None = None
 
     @property
     def characters(self) -> int:
@@ -245,7 +246,7 @@ def _read(context: Context, look: Look) -> Reading:
     if look.unread is not None:
         return Reading(look, None, "", look.unread)
     cutter, max_tokens, offsets_of = _tokens(context)
-    made = rows.Made(look.file.name or look.file.real.name, look.file.suffix, cutter, max_tokens)
+    made = document_content.Made(look.file.name or look.file.real.name, look.file.suffix, cutter, max_tokens)
     if context.salvage is not None:
         taken = document_salvage.salvaged(context.salvage, look.sha256, made)
         if taken is not None:
@@ -262,7 +263,11 @@ def _read(context: Context, look: Look) -> Reading:
     held = database.value("select document_id from place where path = ?", (look.file.path,))
     # Most of the work of a large file: it is done before anyone has to wait for the lock.
     return Reading(
-        look, content, cutter, "", rows.prepare(content, rows.texts_of(database, [held, _same(database, look)]), made)
+        look,
+        content,
+        cutter,
+        "",
+        document_content.prepare(content, rows.texts_of(database, [held, _same(database, look)]), made),
     )
 
 
