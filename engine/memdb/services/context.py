@@ -15,6 +15,7 @@ from memdb.base.place import FOLDER, Place
 from memdb.base.storage import Damaged, Database
 from memdb.domain import history, remains
 from memdb.errors import StoreUnreadable
+from memdb.services.salvage import Salvage
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done and how much there is."""
@@ -33,6 +34,7 @@ class Context:
         self.journal = Journal(place.journal, settings.writer_id(place))
         self.damage: str | None = None
         self.broken_tokenizer: str | None = None  # the model whose tokenizer turned out not to work
+        self.salvage: Salvage | None = None  # while a rebuild is at work: the database that it replaces
         self._embedder = embedder
         self._database: Database | None = None
         self._identity: tuple[int, int] | None = None
@@ -74,6 +76,11 @@ class Context:
         """Work on this database until `close`; a rebuild does, on the file that it builds aside."""
         self._database = database
         self._pinned = True
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether a rebuild works on a database that nobody else has: no one waits for the end of a transaction."""
+        return self._pinned
 
     @property
     def wrote(self) -> bool:

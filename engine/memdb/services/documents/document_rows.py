@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import apsw
 
 from memdb.base.storage import DAMAGE, UNREADABLE_VALUES, Database
 from memdb.domain import documents
 from memdb.domain.documents import Passage, Read
-from memdb.services.index.indexing import Words, change_edges, cut_words, drop_passages, put_words, unindex_words
+from memdb.domain.memories import EDGE_WEIGHTS
+from memdb.services.documents.document_content import (
+    CHUNK,
+    DOCUMENT,
+    Cut,
+    Mark,
+    Prepared,
+    as_read,
+    chunk_row,
+    cut_passage,
+    document_row,
+    prepare,
+)
+from memdb.services.index.indexing import (
+    change_edges,
+    drop_passages,
+    put_all_words,
+    put_words,
+    unindex_words,
+)
 
 SHARED = 0.5
 """A new document that has this share of a missing one's passages, and it of the new one's, is the same one, edited."""
@@ -35,29 +54,30 @@ def write(
     `prepared` is what `prepare` gave for the same content.
     """
     run = database.connection.execute
-    notes = json.dumps(content.notes, ensure_ascii=False)
-    row = (content.sha256, suffix, content.format, content.title, content.created, content.extractor, cutter, notes)
+    row: tuple[Any, ...] = document_row(content, suffix, cutter)
+    known = prepared or prepare(content, ())
+    row = (*row, known.passages_sum)
     if document is None:
         run("insert into node (kind, key, label) values ('document', ?, '')", (f"\x00{content.sha256}{suffix}",))
         document = database.connection.last_insert_rowid()
         run(
-            "insert into document (id, sha256, suffix, format, title, created, extractor, cutter, notes,"
-            " state) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'seen')",
+            "insert into document (id, sha256, suffix, format, title, created, extractor, cutter, notes, passages_sum,"
+            " state) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'seen')",
             (document, *row),
         )
-    else:
-        run(
-            "update document set sha256 = ?, suffix = ?, format = ?, title = ?, created = ?, extractor = ?, cutter = ?,"
-            " notes = ?, state = 'seen' where id = ?",
-            (*row, document),
-        )
+        _write_first(database, document, content.passages, known)
+        return document
+    run(
+        "update document set sha256 = ?, suffix = ?, format = ?, title = ?, created = ?, extractor = ?, cutter = ?,"
+        " notes = ?, passages_sum = ?, state = 'seen' where id = ?",
+        (*row, document),
+    )
     old: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for chunk, identity, text_sha256 in database.rows(
         "select id, identity, text_sha256 from chunk where document_id = ? order by ordinal desc", (document,)
     ):
         old[identity].append((chunk, text_sha256))
     kept: list[int] = []
-    known = prepared or prepare(content, ())
     for passage, mark, cut in zip(content.passages, known.marks, known.cut, strict=True):
         before = old[mark.identity].pop() if old.get(mark.identity) else None
         kept.append(_write_chunk(database, document, passage, mark, before=before, cut=cut))
@@ -79,20 +99,6 @@ def _leading(database: Database, document: int) -> set[int]:
     }
 
 
-class Mark(NamedTuple):
-    """A passage's identity, and the sha256 of what is embedded of it."""
-
-    identity: str
-    text_sha256: str
-
-
-class Prepared(NamedTuple):
-    """What a document needs to be written, passage by passage; words are None where they should be there already."""
-
-    marks: list[Mark]
-    cut: list[Words | None]
-
-
 def texts_of(database: Database, documents: Iterable[int | None]) -> set[str]:
     """The sha256 of the texts that some documents have."""
     return {
@@ -102,14 +108,31 @@ def texts_of(database: Database, documents: Iterable[int | None]) -> set[str]:
     }
 
 
-def prepare(content: Read, there: Container[str]) -> Prepared:
-    """Most of the work of writing a document, before a transaction; words of texts that are there are not cut again."""
-    marks = [Mark(passage.identity, passage.text_sha256) for passage in content.passages]
-    return Prepared(
-        marks,
+def _write_first(database: Database, document: int, passages: tuple[Passage, ...], known: Prepared) -> None:
+    """Write all chunks of a document that has none yet: statement by statement, not chunk by chunk."""
+    run = database.connection.executemany
+    first = int(database.value("select max(id) from node")) + 1
+    chunks = range(first, first + len(passages))
+    cuts = [cut or cut_passage(passage) for passage, cut in zip(passages, known.cut, strict=True)]
+    run(
+        "insert into node (id, kind, key, label) values (?, 'chunk', ?, '')",
+        [(chunk, f"\x00{document}:{chunk}") for chunk in chunks],
+    )
+    run(
+        f"insert into chunk (id, document_id, words_sum, {CHUNK})"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            None if mark.text_sha256 in there else cut_words(name=passage.prefix, body=passage.text)
-            for passage, mark in zip(content.passages, marks, strict=True)
+            (chunk, document, cut.words_sum, *chunk_row(passage, mark))
+            for chunk, passage, mark, cut in zip(chunks, passages, known.marks, cuts, strict=True)
+        ],
+    )
+    put_all_words(database, [(chunk, cut.words) for chunk, cut in zip(chunks, cuts, strict=True)])
+    run(
+        "insert into edge (src, dst, kind, weight) values (?, ?, 'next', ?)",
+        [
+            (chunk, chunk + 1, EDGE_WEIGHTS["next"])
+            for chunk, passage in zip(chunks[:-1], passages, strict=False)
+            if passage.joins_next
         ],
     )
 
@@ -121,7 +144,7 @@ def _write_chunk(
     mark: Mark,
     *,
     before: tuple[int, str] | None,
-    cut: Words | None,
+    cut: Cut | None,
 ) -> int:
     run = database.connection.execute
     chunk, old = before or (None, None)
@@ -141,37 +164,20 @@ def _write_chunk(
             ),
         )
         return chunk
+    cut = cut or cut_passage(passage)
     if chunk is None:
         key = f"\x00{document}:{passage.ordinal}:{mark.identity}"
         run("insert into node (kind, key, label) values ('chunk', ?, '')", (key,))
         chunk = database.connection.last_insert_rowid()
     run(
-        "insert or replace into chunk (id, document_id, ordinal, heading_path, prefix, text, page, start_line,"
-        " end_line, record_id, title, created, identity, text_sha256, has_secret, indexed_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select indexed_at from chunk where id = ?))",
-        (
-            chunk,
-            document,
-            passage.ordinal,
-            json.dumps(passage.heading_path, ensure_ascii=False),
-            passage.prefix,
-            passage.text,
-            passage.page,
-            passage.start_line,
-            passage.end_line,
-            passage.record_id,
-            passage.title,
-            passage.created,
-            mark.identity,
-            mark.text_sha256,
-            int(passage.secret is not None),
-            chunk,
-        ),
+        f"insert or replace into chunk (id, document_id, words_sum, {CHUNK}, indexed_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select indexed_at from chunk where id = ?))",
+        (chunk, document, cut.words_sum, *chunk_row(passage, mark), chunk),
     )
     if before is not None:
         unindex_words(database, chunk)
         drop_passages(database, chunk)
-    put_words(database, chunk, cut or cut_words(name=passage.prefix, body=passage.text))
+    put_words(database, chunk, cut.words)
     return chunk
 
 
@@ -221,10 +227,18 @@ def settle(database: Database, touched: Iterable[int | None]) -> None:
         run("update document set state = ? where id = ?", ("seen" if seen else "missing", document))
         title = database.value("select title from document where id = ?", (document,))
         named += _names(database, document, documents.key(path), title or documents.name_of(path))
-    now = {node: tuple(database.rows("select key, label from node where id = ?", (node,))[0]) for node, *_ in named}
+    now = {
+        node: (key, label)
+        for node, key, label in database.rows(
+            "select id, key, label from node where id in (select value from json_each(?))",
+            (json.dumps([node for node, *_ in named]),),
+        )
+    }
     renamed = [(node, key, label) for node, key, label in named if now[node] != (key, label)]
     # Two documents can change names with one another: a name that holds a node's place comes between.
-    moved = [(f"\x00{node}", node) for node, key, _ in renamed if now[node][0] != key]
+    moved = [
+        (f"\x00{node}", node) for node, key, _ in renamed if now[node][0] != key and not now[node][0].startswith("\x00")
+    ]
     database.connection.executemany("update node set key = ? where id = ?", moved)
     database.connection.executemany(
         "update node set key = ?, label = ? where id = ?", [(key, label, node) for node, key, label in renamed]
@@ -310,22 +324,13 @@ def carry_over(old: apsw.Connection, fresh: Database) -> int:
 
 
 PASSAGES = """select ordinal, heading_path, prefix, text, page, start_line, end_line, record_id, title, created,
-exists (select 1 from edge where edge.src = chunk.id and edge.kind = 'next') as joins_next,
-iif(has_secret, 'secret', null)
+exists (select 1 from edge where edge.src = chunk.id and edge.kind = 'next') as joins_next, has_secret
 from chunk where document_id = ? order by ordinal"""
 
 
 def _content(connection: apsw.Connection, document: int) -> tuple[Read, str, str]:
     """A document as it was read, its suffix and by whose tokens it was cut."""
-    row: tuple[Any, ...] = connection.execute(
-        "select suffix, cutter, sha256, format, extractor, title, created, notes from document where id = ?",
-        (document,),
-    ).fetchall()[0]
-    suffix, cutter, sha256, form, extractor, title, created, notes = row
-    passages = tuple(_passage(passage) for passage in connection.execute(PASSAGES, (document,)))
-    return Read(sha256, form, extractor, title, created, passages, tuple(json.loads(notes))), suffix, cutter
-
-
-def _passage(row: tuple[Any, ...]) -> Passage:
-    ordinal, heading_path, *rest = row
-    return Passage(ordinal, tuple(json.loads(heading_path)), *rest)
+    row: tuple[Any, ...] = connection.execute(f"select {DOCUMENT} from document where id = ?", (document,)).fetchall()[
+        0
+    ]
+    return as_read(row, connection.execute(PASSAGES, (document,)))

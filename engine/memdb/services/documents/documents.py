@@ -19,9 +19,12 @@ from memdb.services.documents.document_scan import Known, Scan, cutter_of, scan
 
 if TYPE_CHECKING:
     from memdb.domain import extractors
+    from memdb.services.documents import document_content, document_salvage
     from memdb.services.documents import document_rows as rows
 else:
     extractors = Later("memdb.domain.extractors")
+    document_content = Later("memdb.services.documents.document_content")
+    document_salvage = Later("memdb.services.documents.document_salvage")
     rows = Later("memdb.services.documents.document_rows")
 
 RACY_NS = 2_000_000_000
@@ -81,7 +84,7 @@ class Reading(NamedTuple):
     content: Read | None
     cutter: str
     problem: str
-    prepared: rows.Prepared | None = None
+    prepared: document_content.Prepared | None = None
 
     @property
     def characters(self) -> int:
@@ -192,13 +195,15 @@ def _mirror(
             rows.settle(database, touched)
     batch: list[Reading] = []
     fresh: list[int] = []
+    characters = 0
     for done, look in enumerate(unknown, start=1):
         progress(f"reading {look.file.path}", done - 1, len(unknown))
         if look.unread is None or not _stands(context.database, look):
             batch.append(_read(context, look))
-        if len(batch) >= BATCH or sum(reading.characters for reading in batch) >= BATCH_CHARACTERS:
+            characters += batch[-1].characters
+        if len(batch) >= BATCH or characters >= BATCH_CHARACTERS:
             fresh += _put_in(context, batch, report, wait)
-            batch = []
+            batch, characters = [], 0
     fresh += _put_in(context, batch, report, wait)
     _rejoin(context, fresh, report, wait)
     if unknown:
@@ -241,6 +246,11 @@ def _read(context: Context, look: Look) -> Reading:
     if look.unread is not None:
         return Reading(look, None, "", look.unread)
     cutter, max_tokens, offsets_of = _tokens(context)
+    made = document_content.Made(look.file.name or look.file.real.name, look.file.suffix, cutter, max_tokens)
+    if context.salvage is not None:
+        taken = document_salvage.salvaged(context.salvage, look.sha256, made)
+        if taken is not None:
+            return Reading(look, taken.content, cutter, "", taken.prepared)
     try:
         content = documents.read(
             look.file.real, look.sha256, max_tokens=max_tokens, offsets_of=offsets_of, name=look.file.name
@@ -253,7 +263,11 @@ def _read(context: Context, look: Look) -> Reading:
     held = database.value("select document_id from place where path = ?", (look.file.path,))
     # Most of the work of a large file: it is done before anyone has to wait for the lock.
     return Reading(
-        look, content, cutter, "", rows.prepare(content, rows.texts_of(database, [held, _same(database, look)]))
+        look,
+        content,
+        cutter,
+        "",
+        document_content.prepare(content, rows.texts_of(database, [held, _same(database, look)]), made),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,16 @@ from memdb.base.text import name_key
 from memdb.domain import gazetteer
 from memdb.services.conflicts import conflict_tables
 from memdb.services.context import Context, Progress, silent
-from memdb.services.entities.mention_rows import COLUMNS, Evidence, Row, Text, write_evidence, write_mentions
+from memdb.services.entities import matching
+from memdb.services.entities.mention_rows import Evidence, Text, evidence_digests, write_all_evidence
 
 if TYPE_CHECKING:
     from memdb.services.conflicts import clashes
-    from memdb.services.entities import entities
+    from memdb.services.entities import entities, evidence_salvage
 else:
     clashes = Later("memdb.services.conflicts.clashes")
     entities = Later("memdb.services.entities.entities")
+    evidence_salvage = Later("memdb.services.entities.evidence_salvage")
 
 VERSION = "3"
 """Of what reads names from texts: raised with every change of what it finds, so that all texts are read again."""
@@ -35,14 +37,14 @@ VERSION = "3"
 BATCH = 200
 """Texts that are read between two transactions: about half a second of work."""
 
+ASIDE_BATCH = 2_000
+"""The same in a database that nobody else writes to: fewer pages are written twice."""
+
 CONTESTED_BATCH = 20
 """The same where the writer lock is held meanwhile: a few hundredths of a second."""
 
 MANY_NAMES = 300
 """From so many changed names on, all texts are read against them: cheaper than a search for each name."""
-
-MANY_TEXTS = 200
-"""From so many texts on, all known names are held in memory: cheaper than to look them up for each text."""
 
 SUBJECT_WORDS = 8
 """A text's own name of more words is a sentence: nothing else mentions it by that."""
@@ -91,7 +93,8 @@ def refresh(
         entities.settle(database)
         if left is None or left > 0:
             _queue_changed(database)
-    read += _each_batch(context, "match", _Matching(database), wait=wait, limit=left, end=end, progress=progress)
+    match = matching.Matching(database)
+    read += _each_batch(context, "match", match, wait=wait, limit=left, end=end, progress=progress)
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
     return read
@@ -109,6 +112,7 @@ def _each_batch(
     total = int(database.value("select count(*) from extract_waiting where stage = ?", (stage,)))
     total = total if limit is None else min(total, max(limit, 0))
     done, is_contested = 0, False
+    batch = ASIDE_BATCH if context.is_aside else BATCH
     while done < total and (end is None or time.monotonic() < end):
         with ExitStack() as held:
             if is_contested:
@@ -118,17 +122,21 @@ def _each_batch(
                 node
                 for (node,) in database.rows(
                     "select node_id from extract_waiting where stage = ? order by node_id limit ?",
-                    (stage, min(CONTESTED_BATCH if is_contested else BATCH, total - done)),
+                    (stage, min(CONTESTED_BATCH if is_contested else batch, total - done)),
                 )
             ]
             if not nodes:
                 break
+            before = _state(database)
             texts = texts_of(database, nodes)
             holds, write = step(context, texts)
             held.enter_context(files.writer(context.place, wait))
             connection = held.enter_context(database.write())
-            now = {text.node: text for text in texts_of(database, nodes)}
-            is_contested = not (all(now.get(text.node) == text for text in texts) and holds())
+            if _state(database) != before:
+                now = {text.node: text for text in texts_of(database, nodes)}
+                is_contested = not (all(now.get(text.node) == text for text in texts) and holds())
+            else:
+                is_contested = False
             if not is_contested:
                 connection.executemany(
                     "delete from extract_waiting where node_id = ? and stage = ?", [(node, stage) for node in nodes]
@@ -139,12 +147,17 @@ def _each_batch(
     return done
 
 
+def _state(database: Database) -> tuple[int, int]:
+    """Changes with every write of this connection or of another one."""
+    return int(database.connection.pragma("data_version")), database.connection.total_changes()
+
+
 TEXTS = """select memory.id, 'memory', description || char(10) || trim(body, char(9, 10, 13, 32)), name,
-       json_array(name), aliases, text_sha256, has_secret
+       name, null, aliases, text_sha256, has_secret
 from memory where memory.id in (select value from json_each(:nodes))
 union all
 select chunk.id, 'chunk', iif(state = 'seen', text, ''), iif(state = 'seen', prefix, ''),
-       iif(state = 'seen', json_array(chunk.title, iif(ordinal = 0, document.title, null)), '[]'), '[]',
+       iif(state = 'seen', chunk.title, null), iif(state = 'seen' and ordinal = 0, document.title, null), '[]',
        iif(state = 'seen', text_sha256, ''), has_secret
 from chunk join document on document.id = document_id where chunk.id in (select value from json_each(:nodes))
 order by 1"""
@@ -153,12 +166,13 @@ order by 1"""
 def texts_of(database: Database, nodes: Sequence[int]) -> list[Text]:
     """Memories and chunks as they are read; what is neither is not there."""
     found = []
-    for node, kind, body, above, titles, aliases, text_sha256, has_secret in database.rows(
+    for node, kind, body, above, title, whole, aliases, text_sha256, has_secret in database.rows(
         TEXTS, {"nodes": json.dumps(nodes)}
     ):
-        own = [title for title in json.loads(titles) if title]
-        subjects = tuple(own if kind == "memory" else [gazetteer.title_name(title) for title in own])
-        subjects += tuple(json.loads(aliases))
+        own = [name for name in (title, whole) if name]
+        subjects = tuple(own if kind == "memory" else [gazetteer.title_name(name) for name in own])
+        if aliases != "[]":
+            subjects += tuple(json.loads(aliases))
         found.append(Text(node, kind, body, above, subjects, text_sha256, bool(has_secret)))
     return found
 
@@ -169,12 +183,12 @@ def texts_of(database: Database, nodes: Sequence[int]) -> list[Text]:
 def _read_batch(context: Context, texts: list[Text]) -> tuple[Callable[[], bool], Callable[[], None]]:
     database = context.database
     inputs = _inputs(database, texts)
-    plans = []
-    for text in texts:
-        output, single_letters, digest = inputs[text.node]
-        old = database.value("select input_sha256 from extracted where node_id = ?", (text.node,))
-        if old != digest:
-            plans.append((text, _evidence(text, output, single_letters, digest)))
+    old = evidence_digests(database, [text.node for text in texts])
+    unread = [text for text in texts if old.get(text.node) != inputs[text.node][2]]
+    taken: dict[int, Evidence] = {}
+    if context.salvage is not None:
+        taken = evidence_salvage.taken(context.salvage, [(text, inputs[text.node][2]) for text in unread])
+    plans = [(text, taken.get(text.node) or _evidence(text, *inputs[text.node])) for text in unread]
 
     def holds() -> bool:
         # An output that another process put into the ledger meanwhile is to be read.
@@ -186,8 +200,7 @@ def _read_batch(context: Context, texts: list[Text]) -> tuple[Callable[[], bool]
 
     def write() -> None:
         write_claims()
-        for text, evidence in plans:
-            write_evidence(database, text, evidence)
+        write_all_evidence(database, plans, {text.node for text, _ in plans} - old.keys())
         _match_later(database, [text.node for text, _ in plans])
 
     return holds, write
@@ -198,9 +211,10 @@ def _inputs(database: Database, texts: list[Text]) -> dict[int, tuple[Output | N
     single_letters = frozenset(
         key for (key,) in database.rows("select name_key from vocabulary where kind = 'type' and single_letters")
     )
+    outputs = _latest_outputs(database, [text.text_sha256 for text in texts])
     found = {}
     for text in texts:
-        output = latest_output(database, text.text_sha256)
+        output = outputs.get(text.text_sha256)
         found[text.node] = output, single_letters, _input_digest(text, output, single_letters)
     return found
 
@@ -209,12 +223,16 @@ Output = tuple[str, dict[str, Any], frozenset[str]]
 """Of a model for a text: its time, the answer, and the names that were disabled then."""
 
 
-def latest_output(database: Database, text_sha256: str) -> Output | None:
-    """The newest output of a model for a text."""
-    rows = database.rows(
-        "select at, output, refused from extraction where text_sha256 = ? order by at desc limit 1", (text_sha256,)
-    )
-    return (rows[0][0], json.loads(rows[0][1]), frozenset(json.loads(rows[0][2]))) if rows else None
+def _latest_outputs(database: Database, texts: Sequence[str]) -> dict[str, Output]:
+    """The newest output of a model for each of some texts that have one."""
+    return {
+        text_sha256: (at, json.loads(output), frozenset(json.loads(refused)))
+        for text_sha256, at, output, refused in database.rows(
+            "select text_sha256, at, output, refused from json_each(?) cross join extraction on text_sha256 = value"
+            " order by at",
+            (json.dumps(texts),),
+        )
+    }
 
 
 def _input_digest(text: Text, output: tuple[str, Any, Any] | None, single_letters: Collection[str]) -> str:
@@ -301,7 +319,7 @@ def _queue_changed(database: Database) -> None:
     """Have the texts that contain a name that came or went matched again."""
     changed = [key for (key,) in database.rows("select distinct match_key from known_name_changed where balance <> 0")]
     if changed:
-        database.set_meta(TURN, str(int(database.meta(TURN) or 0) + 1))
+        database.set_meta(matching.TURN, str(int(database.meta(matching.TURN) or 0) + 1))
     if len(changed) > MANY_NAMES:
         _match_later(
             database, [node for (node,) in database.rows("select id from memory union all select id from chunk")]
@@ -319,88 +337,3 @@ def _containing(database: Database, match_key: str) -> list[int]:
         return []
     query = " ".join('"' + word.replace('"', '""') + '"' for word in cut)
     return [node for (node,) in database.rows("select rowid from fts where fts match ?", (query,))]
-
-
-TURN = "known_names"
-"""The stamp that counts how often texts were queued for names that came or went."""
-
-HEARD = """not exists (select 1 from entity_decision where deleted and entity_key = coalesce(
-    (select entity_alias.entity_key from entity_alias where entity_alias.name_key = known_name.name_key),
-    known_name.name_key))"""
-"""Of a known name: it is looked for. Those of deleted entities are not, and keep no shorter one from being found."""
-
-
-class _Matching:
-    """The step that looks for known names: in memory where there are many texts, else looked up in the table."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._all: set[str] | None = None
-        self._reach: dict[str, int] = {}
-        self._turn: str | None = None
-
-    def __call__(self, context: Context, texts: list[Text]) -> tuple[Callable[[], bool], Callable[[], None]]:
-        database = self._database
-        turn = database.meta(TURN)
-        if turn != self._turn:
-            self._turn, self._all = turn, None
-        if self._all is None and waiting_count(context) > MANY_TEXTS:
-            self._all, self._reach = set(), {}
-            for (key,) in database.rows(f"select distinct match_key from known_name where {HEARD}"):
-                first, _, _ = key.partition(" ")
-                self._all.add(key)
-                self._reach[first] = max(self._reach.get(first, 0), key.count(" ") + 1)
-        found = {text.node: gazetteer.find(_matched_text(text), self._known, self._starts) for text in texts}
-
-        def write() -> None:
-            for text in texts:
-                self._write(text, found[text.node])
-
-        # Names that another process brought meanwhile had these texts queued already.
-        return lambda: database.meta(TURN) == turn, write
-
-    def _known(self, keys: Collection[str]) -> Collection[str]:
-        if self._all is not None:
-            return self._all.intersection(keys)
-        rows = self._database.rows(
-            "select distinct match_key from json_each(?) as wanted join known_name on match_key = wanted.value"
-            f" where {HEARD}",
-            (json.dumps(sorted(keys), ensure_ascii=False),),
-        )
-        return {key for (key,) in rows}
-
-    def _starts(self, words_: Collection[str]) -> Mapping[str, int]:
-        if self._all is not None:
-            return self._reach
-        rows = self._database.rows(
-            "select value from json_each(?) where exists (select 1 from known_name where match_key = value"
-            " or match_key >= value || ' ' and match_key < value || '!')",
-            (json.dumps(sorted(words_), ensure_ascii=False),),
-        )
-        return dict.fromkeys((word for (word,) in rows), gazetteer.MAX_UNSPACED)
-
-    def _write(self, text: Text, matches: Sequence[gazetteer.Match]) -> None:
-        database = self._database
-        said = {
-            key
-            for (key,) in database.rows(
-                "select name_key from mention where node_id = ? and source <> 'known'", (text.node,)
-            )
-        }
-        new: dict[str, Row] = {}
-        for place, match in enumerate(matches):
-            for key, name in database.rows(
-                f"select name_key, name from known_name where match_key = ? and {HEARD} order by name_key, name",
-                (match.key,),
-            ):
-                if key not in said and gazetteer.agrees(name, match.name):
-                    new.setdefault(key, (key, "names", "known", match.name, None, "", place, 0, 0))
-        rows = database.rows(
-            f"select {COLUMNS} from mention where node_id = ? and source = 'known'",
-            (text.node,),
-        )
-        write_mentions(database, text.node, {row[0]: row for row in rows}, new)
-
-
-def _matched_text(text: Text) -> str:
-    return f"{text.above}\n{text.body}" if text.kind == "chunk" else text.body

@@ -13,7 +13,7 @@ from typing import Any
 from memdb.base import words
 from memdb.base.storage import Database
 from memdb.domain import gazetteer
-from memdb.services.entities.mentions import HEARD
+from memdb.services.entities.matching import HEARD
 from memdb.services.index import entity_vectors
 
 NAMESAKES = 20

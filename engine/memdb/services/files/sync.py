@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -131,6 +132,7 @@ def sync(
     read_limit: int | None = None,
     names_limit: int | None = None,
     wait: float = files.LOCK_SECONDS,
+    reading: AbstractContextManager[None] | None = None,
     progress: Progress = silent,
 ) -> SyncReport:
     """Bring the index up to the files and return what was done.
@@ -138,8 +140,8 @@ def sync(
     `yes` lets more than half of the files be gone; `embed_limit` bounds how many memories are embedded now,
     `cluster_limit` leaves the clusters of a larger store for later, `read_limit` bounds how many bytes of documents are
     read now, `names_limit` how many texts are read for names, `wait` is for how many seconds another writer is waited
-    for. Raises StoreUnreadable when the root cannot be listed, Refused when too much is missing; the index is then as
-    it was.
+    for, `reading` is entered for all that comes before vectors. Raises StoreUnreadable when the root cannot be listed,
+    Refused when too much is missing; the index is then as it was.
     """
     end = time.monotonic() + wait
 
@@ -148,10 +150,11 @@ def sync(
         return max(end - time.monotonic(), min(wait, LAST_WAIT))
 
     with context.database.patience(wait):
-        report = _bring_up(context, yes, wait, progress)
-        report.documents = documents.sync(context, wait=left(), read_limit=read_limit, progress=progress)
-        _scrub(context, left())
-        mentions.refresh(context, wait=left(), limit=names_limit, progress=progress)
+        with reading or nullcontext():
+            report = _bring_up(context, yes, wait, progress)
+            report.documents = documents.sync(context, wait=left(), read_limit=read_limit, progress=progress)
+            _scrub(context, left())
+            mentions.refresh(context, wait=left(), limit=names_limit, progress=progress)
         if embed:
             try:
                 report.embedded = vectors.embed_pending(context, limit=embed_limit, progress=progress)

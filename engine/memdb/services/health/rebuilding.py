@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,9 @@ from memdb.services.files.sync import SyncReport
 from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
 from memdb.services.health import checking
+from memdb.services.health.late_neighbors import late_neighbors
 from memdb.services.index import vectors
+from memdb.services.salvage import Salvage
 
 SALVAGE_BATCH = 1000
 
@@ -54,8 +58,7 @@ def rebuild(
     """
     place = context.place
     aside = place.database.with_name(place.database.name + ASIDE)
-    sound = keep_old and _is_sound(context)
-    if sound and rekeying.is_pending(context.database):
+    if keep_old and _is_half_synced(context) and _is_sound(context):
         # Of a sync that was killed only the old database knows which texts follow to which memory.
         sync.sync(context, yes=True, embed=False, progress=progress)
     context.close()
@@ -72,11 +75,20 @@ def rebuild(
                 context.replay_journal()
                 fresh.set_meta("scrub", None)  # a new file has nothing to be scrubbed of
             carry_over(place.database, fresh)
-            report = sync.sync(context, yes=True, embed_limit=None if keep_old else HEAL_EMBEDS, progress=progress)
+            if keep_old:
+                context.salvage = Salvage(place.database)
+            report = sync.sync(
+                context,
+                yes=True,
+                embed_limit=None if keep_old else HEAL_EMBEDS,
+                reading=late_neighbors(fresh),
+                progress=progress,
+            )
             if _owes_a_scrub(place.database, fresh):
                 with fresh.write():
                     scrubbing.drop_vectors(context)
-            if sound and report.pending and context.embedder.status.state == "off" and _failed(context):
+            is_off = report.pending and context.embedder.status.state == "off" and _failed(context)
+            if is_off and keep_old and _is_whole(place.database):
                 raise ModelUnavailable(
                     f"The embedding model is broken: {context.embedder.status.reason}. The old database stays.",
                     hint="Mend the model (`memdb doctor`), or rebuild without it: MEMDB_EMBEDDER=off memdb rebuild",
@@ -88,6 +100,10 @@ def rebuild(
             _rescue(aside, place)
             _discard(aside)
             raise
+        finally:
+            if context.salvage is not None:
+                context.salvage.close()
+                context.salvage = None
         context.close()
         place.withdraw_note()
         if _copy_over(aside, place.database):
@@ -111,6 +127,30 @@ def _mend_journal(context: Context) -> None:
 def _failed(context: Context) -> bool:
     """Whether the model was wanted and does not work, rather than being switched off or never installed."""
     return context.embedder.status.identity is not None
+
+
+def _is_half_synced(context: Context) -> bool:
+    """Whether a sync was killed, as far as the database can be read."""
+    if not context.place.database.exists():
+        return False
+    try:
+        return rekeying.is_pending(context.database)
+    except (MemdbError, *DAMAGE, *UNREADABLE_VALUES, apsw.SQLError):
+        return False
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a database can be worked with as it is."""
+    if not file.exists():
+        return False
+    try:
+        database = Database(file)
+    except MemdbError:
+        return False
+    try:
+        return database.check() is None
+    finally:
+        database.close()
 
 
 def _is_sound(context: Context) -> bool:
@@ -156,8 +196,10 @@ def _salvage(old: Path, fresh: Database) -> int:
     try:
         rows = source.execute(VECTORS if source.table_exists(None, "embedding_model") else VECTORS_BY_NAME)
         while True:
-            batch = [row for row in _some(rows) if is_unit(row[2])]
-            if not batch:
+            some: list[tuple[str, str, bytes]] = _some(rows)
+            units = _units([row[2] for row in some])
+            batch = [row for place, row in enumerate(some) if place in units]
+            if not some:
                 break
             with fresh.write() as connection:
                 vectors.put_vectors(connection, batch)
@@ -210,14 +252,26 @@ def _some(rows: apsw.Cursor) -> list[tuple[str, str, bytes]]:
 
 
 def is_unit(blob: object) -> bool:
+    """Whether a blob is a vector of float32 of length 1."""
+    return bool(_units([blob]))
+
+
+def _units(blobs: Sequence[object]) -> set[int]:
+    """The places of the blobs that are vectors of float32 of length 1."""
     import numpy as np  # noqa: PLC0415
 
-    if not isinstance(blob, bytes) or not blob or len(blob) % 4:
-        return False
-    vector = np.frombuffer(blob, dtype="<f4")
-    return bool(
-        np.isfinite(vector).all() and abs(float(np.linalg.norm(vector.astype(np.float64))) - 1) < UNIT_TOLERANCE
-    )
+    by_size: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    for place, blob in enumerate(blobs):
+        if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:
+            by_size[len(blob)].append((place, blob))
+    found: set[int] = set()
+    for alike in by_size.values():
+        matrix = np.frombuffer(b"".join(blob for _, blob in alike), dtype="<f4").reshape(len(alike), -1)
+        with np.errstate(all="ignore"):  # noise may be any number
+            lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
+        good = np.isfinite(lengths) & (np.abs(lengths - 1) < UNIT_TOLERANCE)
+        found.update(alike[row][0] for row in np.flatnonzero(good))
+    return found
 
 
 def remove(database: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memdb.base import words
@@ -211,11 +211,17 @@ def cut_words(*, name: str, body: str, description: str = "", tags: str = "") ->
 
 def put_words(database: Database, node: int, cut: Words) -> None:
     """Put what `cut_words` gave into the keyword index."""
-    columns, length = cut
-    database.connection.execute(
-        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)", (node, *columns)
+    put_all_words(database, [(node, cut)])
+
+
+def put_all_words(database: Database, cuts: Sequence[tuple[int, Words]]) -> None:
+    """Put what `cut_words` gave for some nodes into the keyword index."""
+    run = database.connection.executemany
+    run(
+        "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)",
+        [(node, *columns) for node, (columns, _) in cuts],
     )
-    database.connection.execute("insert into fts_length values (?, ?)", (node, length))
+    run("insert into fts_length values (?, ?)", [(node, length) for node, (_, length) in cuts])
 
 
 def unindex_words(database: Database, node: int) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from memdb.base.storage import Database
+from memdb.base.sums import sum_of
 from memdb.base.text import sha256_text
 from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, Span, windows
 from memdb.errors import ModelUnavailable
@@ -130,6 +131,8 @@ def _embed_waiting(context: Context, limit: int | None, progress: Progress) -> i
     if not identity:
         raise ModelUnavailable(embedder.status.reason or "There is no embedding model.")
     _prepare(database, identity)
+    if context.salvage is not None:
+        nodes = _take_over(context, identity, nodes)
     embedded = done = 0
     while done < len(nodes) and (limit is None or embedded < limit):
         # What is in the cache costs nothing and does not count.
@@ -164,17 +167,50 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
     plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
     wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
     missing = embed_texts(context, identity, wanted)
-    with database.write() as connection:
-        for node, _, _, _, text_sha256 in batch:
-            # The memory may have changed or gone while the model was at work.
-            current = (
-                "select text_sha256 from memory where id = ?1 union all select text_sha256 from chunk where id = ?1"
-            )
-            if database.value(current, (node,)) == text_sha256:
-                _write_passages(database, node, identity, plans[node])
-                connection.execute("insert or replace into embedded values (?, ?, ?)", (node, identity, text_sha256))
+    with database.write():
+        # The memory may have changed or gone while the model was at work.
+        now = _texts_now(database, [row[0] for row in batch])
+        _write_windows(
+            database,
+            identity,
+            [
+                (row, [(start, stop, sha256_text(text)) for start, stop, text in plans[row[0]]])
+                for row in batch
+                if now.get(row[0]) == row[4]
+            ],
+        )
         database.set_meta("clusters_stale", "1")
     return missing
+
+
+def _take_over(context: Context, identity: str, nodes: list[int]) -> list[int]:
+    """Take over windows from the database that a rebuild replaces; returns the nodes that still wait."""
+    from memdb.services.index import window_salvage  # noqa: PLC0415 (of a rebuild alone)
+
+    database, left = context.database, []
+    for begin in range(0, len(nodes), REPAIRED):
+        part = nodes[begin : begin + REPAIRED]
+        batch = database.rows(CHOSEN, {"nodes": json.dumps(part)})
+        assert context.salvage is not None
+        found = window_salvage.taken(context.salvage, identity, batch)
+        cached = vectors_known(database, identity, {window[2] for windows_ in found.values() for window in windows_})
+        found = {node: cuts for node, cuts in found.items() if all(digest in cached for _, _, digest in cuts)}
+        with database.write():
+            _write_windows(database, identity, [(row, found[row[0]]) for row in batch if row[0] in found])
+            database.set_meta("clusters_stale", "1")
+        left += [node for node in part if node not in found]
+    return left
+
+
+def _texts_now(database: Database, nodes: Sequence[int]) -> dict[int, str]:
+    """The sha256 of the text that each node has; one that is gone has none."""
+    return dict(
+        database.rows(
+            "select id, text_sha256 from memory where id in (select value from json_each(?1))"
+            " union all select id, text_sha256 from chunk where id in (select value from json_each(?1))",
+            (json.dumps(nodes),),
+        )
+    )
 
 
 def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
@@ -182,7 +218,7 @@ def embed_texts(context: Context, identity: str, texts: dict[str, str]) -> int:
 
     What was done before a failure stays done. Raises ModelUnavailable.
     """
-    known = {digest for digest in texts if vector_of(context.database, identity, digest) is not None}
+    known = vectors_known(context.database, identity, texts)
     missing = {digest: text for digest, text in texts.items() if digest not in known}
     done: list[tuple[str, str, bytes]] = []
     try:
@@ -229,22 +265,65 @@ def put_vectors(connection: apsw.Connection, rows: Sequence[tuple[str, str, byte
     )
 
 
-def _write_passages(database: Database, node: int, identity: str, plan: list[tuple[int, int, str]]) -> None:
-    from memdb.services.index.indexing import drop_passages  # noqa: PLC0415
-
-    drop_passages(database, node)
-    run = database.connection.execute
-    for ordinal, (start, stop, text) in enumerate(plan):
-        digest = sha256_text(text)
-        vector = vector_of(database, identity, digest)
-        assert vector is not None
-        run(
-            "insert into passage (node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?)",
-            (node, ordinal, start, stop, identity, digest),
+def vectors_known(database: Database, model: str, texts: Iterable[str]) -> set[str]:
+    """Those of some sha256 of texts whose vectors are in the cache."""
+    return {
+        digest
+        for (digest,) in database.rows(
+            "select text_sha256 from embedding where model_id = (select model_id from embedding_model where model = ?)"
+            " and text_sha256 in (select value from json_each(?))",
+            (model, json.dumps(sorted(texts))),
         )
-        run("insert into signature values (?, ?)", (database.connection.last_insert_rowid(), signature(vector)))
-        if ordinal == 0 and database.meta("dims") is None:
-            database.set_meta("dims", str(len(vector) // struct.calcsize("f")))
+    }
+
+
+Chosen = tuple[int, str, str, str, str]
+"""A node that is embedded: a row of CHOSEN."""
+
+Window = tuple[int, int, str]
+"""Where a window starts and stops in a node's text, and the sha256 of what is embedded."""
+
+
+def windows_sum(identity: str, row: Chosen, cuts: Sequence[Window]) -> int:
+    """The checksum over what a node's windows are cut from, and the windows."""
+    return sum_of("windows", identity, tuple(row[1:]), list(cuts))
+
+
+def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chosen, Sequence[Window]]]) -> None:
+    """Write windows of nodes, in place of those that they had; their vectors are in the cache."""
+    import numpy as np  # noqa: PLC0415
+
+    run = database.connection.executemany
+    run("delete from passage where node_id = ?", [(row[0],) for row, _ in plans])
+    windows_ = [
+        (row[0], ordinal, start, stop, identity, digest)
+        for row, cuts in plans
+        for ordinal, (start, stop, digest) in enumerate(cuts)
+    ]
+    if windows_:
+        first = int(database.value("select coalesce(max(id), 0) from passage")) + 1
+        vectors = dict(
+            database.rows(
+                "select text_sha256, vector from embedding where text_sha256 in (select value from json_each(?))"
+                " and model_id = (select model_id from embedding_model where model = ?)",
+                (json.dumps(sorted({window[-1] for window in windows_})), identity),
+            )
+        )
+        blobs = [vectors[window[-1]] for window in windows_]
+        bits = np.packbits(
+            np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), -1) > 0, axis=1, bitorder="little"
+        )
+        run(
+            "insert into passage (id, node_id, ordinal, start, stop, model, text_sha256) values (?, ?, ?, ?, ?, ?, ?)",
+            [(first + place, *window) for place, window in enumerate(windows_)],
+        )
+        run("insert into signature values (?, ?)", [(first + place, row.tobytes()) for place, row in enumerate(bits)])
+        if database.meta("dims") is None:
+            database.set_meta("dims", str(len(blobs[0]) // struct.calcsize("f")))
+    run(
+        "insert or replace into embedded (node_id, model, text_sha256, windows_sum) values (?, ?, ?, ?)",
+        [(row[0], identity, row[4], windows_sum(identity, row, cuts)) for row, cuts in plans],
+    )
 
 
 def _prepare(database: Database, identity: str) -> None:

@@ -1,0 +1,2 @@
+-- What a store of schema version 16 had in the tables that this version brought; see test_upgrade.py.
+-- Rows of version 14 have no checksums: a rebuild makes them anew.
