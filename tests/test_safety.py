@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,9 @@ def as_nobody(call: Callable[[], None]) -> None:
     """Run a check in a process whose user owns nothing; its failure is ours."""
     import faulthandler
 
+    # That user may not be able to read where Python is: what is loaded when it is needed is loaded before.
+    for module in ("memdb.services.forgetting.forgetting", "memdb.services.health.rebuilding"):
+        import_module(module)
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
