@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memdb.domain.gazetteer import MAX_WORDS, Gazetteer, agrees, find, is_matchable, match_key, title_name
+from memdb.domain.gazetteer import MAX_WORDS, Gazetteer, agrees, find, is_matchable, match_key, title_name, title_names
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,15 @@ def test_match_key(name: str, key: str) -> None:
 )
 def test_title_name(title: str, name: str) -> None:
     assert title_name(title) == name
+
+
+def test_a_title_whose_subject_is_a_common_word_is_known_by_the_whole() -> None:
+    assert title_names("Possession (1922 film)") == ("Possession", "Possession (1922 film)")
+    assert title_names("Swamp Lantern (film)") == ("Swamp Lantern",)
+    assert title_names("Possession") == ("Possession",)
+    assert title_names("It (a)") == ("It",)
+    matches = Gazetteer(title_names("Possession (1922 film)")).find("a possession: Possession (1922 Film)")
+    assert [match.key for match in matches] == ["possession 1922 film"]
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,15 @@ def title_name(title: str) -> str:
     return short or title.strip()
 
 
+def title_names(title: str) -> tuple[str, ...]:
+    """The names by which a text of this title may be asked for: its subject's, and the whole where that is too common.
+
+    "Possession (1922 film)" is told by its brackets alone from what the word means elsewhere.
+    """
+    name, whole = title_name(title), title.strip()
+    return (name, whole) if name != whole and not is_matchable(name) and is_matchable(whole) else (name,)
+
+
 def is_matchable(name: str) -> bool:
     """True when finding the name in a text says that the text is about it.
 

@@ -170,7 +170,7 @@ def texts_of(database: Database, nodes: Sequence[int]) -> list[Text]:
         TEXTS, {"nodes": json.dumps(nodes)}
     ):
         own = [name for name in (title, whole) if name]
-        subjects = tuple(own if kind == "memory" else [gazetteer.title_name(name) for name in own])
+        subjects = tuple(own if kind == "memory" else [one for name in own for one in gazetteer.title_names(name)])
         if aliases != "[]":
             subjects += tuple(json.loads(aliases))
         found.append(Text(node, kind, body, above, subjects, text_sha256, bool(has_secret)))
