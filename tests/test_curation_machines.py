@@ -60,6 +60,10 @@ class Machines:
         assert {name for name in digest.tables if digest.tables[name] != other.tables[name]} == set()
         self.here.rebuild()
         assert self.here.digest() == digest
+        self.here.close()
+        for file in self.here.place.home.glob("memory.db*"):
+            file.unlink()
+        assert self.here.digest() == digest
         log = self.here.log()
         assert list(self.there.log()) == list(log)
         return list(log)

@@ -185,6 +185,19 @@ def test_a_record_is_one_answer_however_many_parts_it_has(
     ) == 1
 
 
+def test_records_of_one_id_in_one_line_are_two(make_store: MakeStore, no_model: None, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    rows = {
+        "users": [{"id": 1, "text": "a gondola by the harbour"}],
+        "posts": [{"id": 1, "text": "a zeppelin, harbour"}],
+    }
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    store = make_store()
+    store.add([file])
+    assert store._context.database.value("select count(*) from chunk") == 2
+    assert len(store.recall("harbour").hits) == 2
+
+
 LAMPS = {
     "project/swamp-lantern.md": "A play, first shown in Ghent.\n",
     "project/lantern.md": "Which swamp it was is not known: a lantern in the swamp.\n",

@@ -121,6 +121,7 @@ def test_a_title_that_goes_on_in_brackets_is_told_from_its_namesakes(
     assert naming.named(database, "who made SWAMP LANTERN (1936 Film)?")[1] == [(asked, 1.0)]
     assert naming.named(database, "who made Swamp Lantern (1937 film)?")[1] == []
     assert naming.named(database, "who made Swamp Lantern [1936 film")[1] == []
+    assert naming.named(database, "Swamp Lantern and other stories (1936 film)")[1] == []
     assert naming.named(database, "who made Swamp Lantern?")[1] == []
     assert store.recall("where was swamp lantern (1981 film) shown").hits[0].citation.record_id == "1981"  # type: ignore[union-attr]
 

@@ -172,7 +172,8 @@ answer as materialized (
     select node_id, old_id, steps, whole, coalesce(trail, key || char(9) || score) as trail, score
     from (
         select top.*,
-               row_number() over (partition by coalesce(part.document_id || char(9) || part.start_line || char(9) || part.record_id, node_id)
+               row_number() over (partition by iif(part.record_id is null, node_id,
+                                      json_array(part.document_id, part.record_id, part.heading_path, part.title, part.start_line, part.end_line))
                                   order by top.place) as part
         from ranked as top
         left join chunk as part on part.id = top.node_id

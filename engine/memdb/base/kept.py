@@ -25,6 +25,8 @@ class Kept(Generic[T]):
 
     def of(self, database: Database) -> T:
         """What is kept of the state that the current read transaction sees."""
+        if database.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE:
+            return self._make()  # what is read here may be taken back
         state = state_of(database)
         kept = self._kept.get(database)
         if kept is None or kept[0] != state:

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from memdb.base.storage import DAMAGE, UNREADABLE_VALUES
+from memdb.base.storage import BUSY_MS, UNREADABLE_VALUES
 
 CACHE_KIB = 16_000
 
@@ -23,6 +23,7 @@ class Salvage:
         self._connection: apsw.Connection | None = None
         try:
             self._connection = apsw.Connection(str(old), flags=apsw.SQLITE_OPEN_READONLY)
+            self._connection.set_busy_timeout(BUSY_MS)
             self._connection.pragma("cache_size", -CACHE_KIB)
         except apsw.Error:
             self.close()
@@ -33,7 +34,7 @@ class Salvage:
             return []
         try:
             return self._connection.execute(sql, values).fetchall()
-        except (*DAMAGE, *UNREADABLE_VALUES, apsw.SQLError):
+        except (apsw.Error, *UNREADABLE_VALUES):
             return []
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from memdb.base.storage import Database
@@ -61,9 +62,10 @@ def taken(salvage: Salvage, texts: Sequence[tuple[Text, str]]) -> dict[int, Evid
             at,
             skip,
         )
-        if evidence_sum(text, evidence) == said:
-            evidence.sum = said
-            found[text.node] = evidence
+        with suppress(TypeError):  # a value of a damaged row can be of another type, and has no place among the others
+            if evidence_sum(text, evidence) == said:
+                evidence.sum = said
+                found[text.node] = evidence
     return found
 
 

@@ -200,7 +200,9 @@ def _read_batch(context: Context, texts: list[Text]) -> tuple[Callable[[], bool]
 
     def write() -> None:
         write_claims()
-        write_all_evidence(database, plans, {text.node for text, _ in plans} - old.keys())
+        # Another process may have read some of them meanwhile.
+        nodes = [text.node for text, _ in plans]
+        write_all_evidence(database, plans, set(nodes) - evidence_digests(database, nodes).keys())
         _match_later(database, [text.node for text, _ in plans])
 
     return holds, write

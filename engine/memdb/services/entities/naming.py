@@ -22,8 +22,8 @@ NAMESAKES = 20
 BRACKETED = 1_000
 """Texts of one name whose brackets are compared with those of the question."""
 
-_BRACKETED = re.compile(r"[^()\[\]]+[(\[][^()\[\]]+[)\]]")
-"""A name with what follows it in brackets."""
+_BRACKETS = re.compile(r"\s{0,3}[(（\[][^()（）\[\]]{1,200}[)）\]]")
+"""What follows a name in brackets."""
 
 CLOSE_LETTERS = 6
 """Shorter words are one letter from too many others."""
@@ -58,7 +58,8 @@ def named(database: Database, query: str) -> tuple[dict[int, set[str]], list[tup
         bearers = [] if entities else _bearers(database, match.key)
         for node in bearers:
             titled[node] = max(titled.get(node, 0.0), min(1.0, 2 / len(bearers)))
-        titled |= dict.fromkeys(_bracketed(database, match.key, text[match.start :]), 1.0)
+        alike = _bracketed(database, match, text)
+        titled |= dict.fromkeys(alike, min(1.0, 2 / max(1, len(alike))))
     if not found:
         found = {entity: set() for key in _nearly(database, text) for entity in _entities(database, key)}
     return dict(sorted(found.items())), sorted(titled.items())
@@ -108,19 +109,21 @@ def _bearers(database: Database, match_key: str) -> list[int]:
     return [node for (node,) in rows] if len(rows) <= NAMESAKES else []
 
 
-def _bracketed(database: Database, match_key: str, rest: str) -> list[int]:
-    """The texts of a name whose title goes on in brackets as a text does that begins with the name."""
-    whole = _BRACKETED.match(rest)
-    if whole is None:
+def _bracketed(database: Database, match: gazetteer.Match, text: str) -> list[int]:
+    """The texts of a name whose title goes on in brackets as the text does behind it; none where they are too many."""
+    brackets = _BRACKETS.match(text, match.stop)
+    if brackets is None:
         return []
     rows = database.rows(
         "select distinct node_id, coalesce(chunk.title, document.title)"
         " from known_name join chunk on chunk.id = node_id join document on document.id = document_id"
         " where match_key = ? and source = 'title' limit ?",
-        (match_key, BRACKETED),
+        (match.key, BRACKETED),
     )
-    wanted = gazetteer.match_key(whole[0])
-    return [node for node, title in rows if gazetteer.match_key(title) == wanted]
+    wanted = gazetteer.match_key(match.name + brackets[0])
+    # A document that lost its title has its name until its texts are read again.
+    alike = [node for node, title in rows if title is not None and gazetteer.match_key(title) == wanted]
+    return alike if len(alike) <= NAMESAKES else []
 
 
 def _is_spelled_so(database: Database, match: gazetteer.Match) -> bool:

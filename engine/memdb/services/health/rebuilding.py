@@ -198,7 +198,12 @@ def _salvage(old: Path, fresh: Database) -> int:
         while True:
             some: list[tuple[str, str, bytes]] = _some(rows)
             units = _units([row[2] for row in some])
-            batch = [row for place, row in enumerate(some) if place in units]
+            # A byte that changed can make a blob of a name, too.
+            batch = [
+                (model, text, vector)
+                for place, (model, text, vector) in enumerate(some)
+                if place in units and isinstance(model, str) and isinstance(text, str)
+            ]
             if not some:
                 break
             with fresh.write() as connection:

@@ -82,7 +82,7 @@ def postings(database: Database, terms: Sequence[str]) -> list[WordPostings]:
     for term in terms:
         found.append(seen.postings.pop(term))
         seen.postings[term] = found[-1]
-    while seen.postings_kept > MOST_POSTINGS and len(seen.postings) > len(terms):
+    while len(seen.postings) > max(len(terms), MOST_ASKED if seen.postings_kept <= MOST_POSTINGS else 0):
         oldest = next(iter(seen.postings))
         seen.postings_kept -= len(seen.postings.pop(oldest)[0])
     return found
