@@ -146,3 +146,36 @@ def test_behind_a_rank_a_person_is_known_too(make_store: MakeStore, no_model: No
     rows = store._context.database.rows("select source, entity from mentions where entity like '%eric%' order by 1, 2")
     assert ("user/sigrid", "entity:eric xiv of tarn") in rows
     assert ("user/sigrid", "entity:king eric xiv of tarn") in rows
+
+
+def test_what_stands_behind_a_name_is_read_no_further_than_its_brackets(
+    make_store: MakeStore, no_model: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "films.jsonl"
+    file.write_text(
+        '{"id": "1", "title": "Swamp Lantern (film)", "text": "It was shown in Ghent."}\n', encoding="utf-8"
+    )
+    store = make_store()
+    store.add([file])
+    asked: list[str] = []
+    fold = naming.gazetteer.match_key
+    monkeypatch.setattr(naming.gazetteer, "match_key", lambda name: asked.append(name) or fold(name))
+    naming.named(store._context.database, "Swamp Lantern is long " * 200 + "Swamp Lantern (film)")
+    # The question itself is folded once, where it names nothing, to be compared with names that are nearly so.
+    assert sum(len(name) > 100 for name in asked) <= 1
+
+
+def test_a_document_that_lost_its_title_meanwhile_is_no_fault(
+    make_store: MakeStore, no_model: None, tmp_path: Path
+) -> None:
+    file = tmp_path / "film.md"
+    file.write_text("# Swamp Lantern\n\nIt was shown in Ghent.\n", encoding="utf-8")
+    store = make_store()
+    store.add([file])
+    database = store._context.database
+    assert database.rows("select 1 from known_name where source = 'title' and match_key = 'swamp lantern'")
+    with database.write() as connection:
+        connection.execute("update document set title = null")
+        connection.execute("update chunk set title = null")
+    naming.named(database, "who made Swamp Lantern (1936 film)?")
+    assert store.recall("who made Swamp Lantern (1936 film)?", sync_first=False) is not None
