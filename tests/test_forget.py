@@ -13,7 +13,7 @@ import pytest
 from memdb.base.journal import Journal
 from memdb.errors import NotFound, NotWritable, Refused
 from memdb.services.forgetting import forgetting, scrubbing
-from memdb.services.index import indexing, vectors
+from memdb.services.index import indexing, mirroring, signatures
 from memdb.store import Store
 from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
@@ -58,6 +58,11 @@ def signature(blob: bytes) -> bytes:
     return bytes(np.packbits(positive, bitorder="little").tobytes())
 
 
+def large(blob: bytes) -> bytes:
+    """The second bit vector that is kept of a vector, in the virtual table alone."""
+    return signatures.large([blob], len(blob) // 4)[0]
+
+
 @pytest.fixture
 def plan(tmp_path: Path) -> tuple[Store, FakeEmbedder, list[bytes]]:
     """A store whose memory `feedback/xylophone-plan` was renamed, saved and edited outside, and its vectors' bytes."""
@@ -83,7 +88,11 @@ def plan(tmp_path: Path) -> tuple[Store, FakeEmbedder, list[bytes]]:
     ]
     assert len(blobs) >= 3
     # SQLite may cut a long value at the edge of a page: a piece of it is as telling.
-    return store, fake, [blob[at : at + 48] for blob in blobs for at in (0, 200)] + [signature(blobs[-1])]
+    return (
+        store,
+        fake,
+        [blob[at : at + 48] for blob in blobs for at in (0, 200)] + [signature(blobs[-1]), large(blobs[-1])],
+    )
 
 
 def test_no_byte_remains(plan: tuple[Store, FakeEmbedder, list[bytes]]) -> None:
@@ -160,7 +169,7 @@ POINTS = {
     "the file is gone": (Journal, "append"),
     "the journal says so": (indexing, "_remove"),
     "the journal is clean": (scrubbing, "drop_vectors"),
-    "the tables are clean": (vectors, "repair_index"),
+    "the tables are clean": (mirroring, "repair"),
 }
 
 

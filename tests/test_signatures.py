@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memdb.services.index import vectors
+from memdb.services.index import signatures, vectors
 from memdb.services.recall import arms, vector_arm
 from memdb.store import Store
 from tests.bench.synthetic import TOPICS, SyntheticEmbedder
@@ -36,7 +36,8 @@ def filled(root: Path, texts: Sequence[str]) -> Store:
             " values (?1, ?1, 0, 0, 1, ?2, ?3)",
             [(at, identity, text) for at, text in enumerate(texts, 1)],
         )
-        many("insert into signature values (?, ?)", [(at, vectors.signature(blob)) for at, blob in enumerate(blobs, 1)])
+        signed = [(at, signatures.signature(blob)) for at, blob in enumerate(blobs, 1)]
+        many("insert into signature values (?, ?)", signed)
     return store
 
 
@@ -102,7 +103,7 @@ def test_a_filter_is_applied_before_the_cut(tmp_path: Path, monkeypatch: pytest.
 )
 def test_a_signature_is_what_the_extension_makes_of_a_vector(tmp_path: Path, vector: list[float], bits: str) -> None:
     blob = vectors.to_blob(np.array(vector, dtype=np.float32))
-    assert vectors.signature(blob).hex() == bits
+    assert signatures.signature(blob).hex() == bits
     with Store.init(tmp_path / "r", embedder=FakeEmbedder()) as store:
         assert store._context.database.value("select hex(vec_quantize_binary(?))", (blob,)).lower() == bits
 

@@ -11,7 +11,8 @@ from memdb.base.text import sha256_text
 from memdb.errors import UsageError
 from memdb.services.entities import suggestions
 from memdb.services.entities.suggestions import Suggestion
-from memdb.services.index.vectors import put_vectors, signature
+from memdb.services.index.signatures import signature
+from memdb.services.index.vectors import put_vectors
 from memdb.store import Store
 from tests.answer_support import Answered, Said, answer
 from tests.conftest import write_files

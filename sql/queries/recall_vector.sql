@@ -1,6 +1,7 @@
 -- Which memories and chunks lie nearest to the question's vector? Needs sqlite-vec.
 -- Bit vectors give the candidates, the exact vectors the similarity; where :exact is 1 every passage is a candidate. A process that holds
--- all bit vectors in memory has compared them itself and gives the candidates as :known, a JSON array of passages, else null.
+-- all bit vectors in memory has compared them itself, in a large store by two bits a dimension, and gives the candidates as :known, a
+-- JSON array of passages, else null.
 with near as materialized (
     select * from (
         select passage_id, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(:vector)) as distance

@@ -25,13 +25,18 @@ class Kept(Generic[T]):
 
     def of(self, database: Database) -> T:
         """What is kept of the state that the current read transaction sees."""
-        if database.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE:
-            return self._make()  # what is read here may be taken back
+        if is_writing(database):
+            return self._make()
         state = state_of(database)
         kept = self._kept.get(database)
         if kept is None or kept[0] != state:
             kept = self._kept[database] = state, self._make()
         return kept[1]
+
+
+def is_writing(database: Database) -> bool:
+    """Whether this connection writes just now: what it reads meanwhile may be taken back, and is not to be kept."""
+    return bool(database.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE)
 
 
 def state_of(database: Database) -> State:
@@ -54,4 +59,4 @@ def value(database: Database, sql: str) -> Any:
     return known[sql]
 
 
-__all__ = ["Kept", "State", "state_of", "value"]
+__all__ = ["Kept", "State", "is_writing", "state_of", "value"]

@@ -11,7 +11,7 @@ from memdb.base.place import Place
 from memdb.services.context import Context
 from memdb.services.entities import mentions, suggestions_kept
 from memdb.services.extraction import runs
-from memdb.services.index import vectors
+from memdb.services.index import mirroring
 
 ASIDE = ".rebuild"
 """What the name of a database that is being built ends with."""
@@ -73,8 +73,8 @@ def scrub(context: Context) -> bool:
         # FTS5 keeps deleted words in its segments until they are merged.
         connection.execute("insert into fts (fts) values ('optimize')")
         connection.execute("insert into version_fts (version_fts) values ('optimize')")
-    vectors.repair_index(database)
-    vectors.mirror_index(database)
+    mirroring.repair(database)
+    mirroring.mirror(database)
     try:
         with database.patience(WAIT):
             database.connection.execute("vacuum")

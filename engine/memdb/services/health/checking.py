@@ -15,7 +15,7 @@ from memdb.base.place import Place
 from memdb.base.storage import Damaged
 from memdb.errors import Busy, NotWritable
 from memdb.services.context import Context
-from memdb.services.index import vectors
+from memdb.services.index import mirroring
 
 WAIT = 2.0
 """Seconds that opening or closing waits for another writer: both go on without the lock then."""
@@ -75,7 +75,7 @@ def verify(context: Context) -> None:
         wrong = "rows are missing"
     if wrong is not None:
         raise Damaged(f"{place.database} is damaged: {wrong}")
-    vectors.repair_index(database)
+    mirroring.repair(database)
     if not _log_size(place):
         note(place)
 

@@ -12,7 +12,7 @@ from memdb.base.storage import Database
 from memdb.base.text import sha256_text
 from memdb.domain.names_shapes import is_file
 from memdb.services.context import Context, Progress, silent
-from memdb.services.index import vectors
+from memdb.services.index import signatures, vectors
 
 STALE = "entity_names_stale"
 """In `meta` while entities may have changed since their names were embedded."""
@@ -111,7 +111,7 @@ def embed_waiting(context: Context, *, limit: int | None = None, progress: Progr
                 # The entity may have gone, or be called otherwise, while the model was at work.
                 connection.execute(
                     "insert or replace into entity_name select id, ?, ?, ? from entity where id = ? and name = ?",
-                    (identity, digests[entity], vectors.signature(vector), entity, names[entity]),
+                    (identity, digests[entity], signatures.signature(vector), entity, names[entity]),
                 )
         done += len(batch)
         progress("embedding names", done, len(missing))

@@ -14,6 +14,7 @@ from memdb.base.text import sha256_text
 from memdb.base.windows import MAX_CHARACTERS_PER_TOKEN, Span, windows
 from memdb.errors import ModelUnavailable
 from memdb.services.context import Context, Progress, silent
+from memdb.services.index import mirroring
 
 # numpy costs more than all of a `memdb list`: it is loaded where vectors are at work.
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ BITS_PER_BYTE = 8
 KEEP = 64
 """Vectors written at a time: what a crash costs at most, a second or two of work."""
 
-REPAIRED = 1_000
-"""Signatures made at a time where many are missing: their vectors take a megabyte and a half."""
+PART = 1_000
+"""Nodes at a time whose windows are taken over."""
 
 TEXTS = """select id, name, description, trim(body, char(9, 10, 13, 32)) as body, text_sha256, has_secret from memory
 union all
@@ -49,10 +50,6 @@ and not exists (select 1 from memory where memory.id = node.id and has_secret)
 and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
 order by id"""
 """A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
-
-MISSING = """select passage.id, vector from passage
-join embedding_model using (model) join embedding using (model_id, text_sha256)
-where passage.id > ? and passage.id not in (select passage_id from signature) order by passage.id limit ?"""
 
 CHOSEN = f"""select id, name, description, body, text_sha256
 from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
@@ -70,13 +67,6 @@ def from_blob(blob: bytes) -> Vector:
     import numpy as np  # noqa: PLC0415
 
     return np.frombuffer(blob, dtype="<f4")
-
-
-def signature(blob: bytes) -> bytes:
-    """One bit per dimension of a vector in a blob, as sqlite-vec's vec_quantize_binary packs them."""
-    import numpy as np  # noqa: PLC0415
-
-    return np.packbits(from_blob(blob) > 0, bitorder="little").tobytes()
 
 
 _nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
@@ -110,9 +100,9 @@ def embed_pending(context: Context, *, limit: int | None = None, progress: Progr
     """
     from memdb.services.index import entity_vectors  # noqa: PLC0415 (it embeds by this module)
 
-    repair_index(context.database)
+    mirroring.repair(context.database)
     embedded = _embed_waiting(context, limit, progress)
-    mirror_index(context.database)
+    mirroring.mirror(context.database)
     entity_vectors.embed_waiting(context, limit=None if limit is None else limit - embedded, progress=progress)
     return embedded
 
@@ -188,8 +178,8 @@ def _take_over(context: Context, identity: str, nodes: list[int]) -> list[int]:
     from memdb.services.index import window_salvage  # noqa: PLC0415 (of a rebuild alone)
 
     database, left = context.database, []
-    for begin in range(0, len(nodes), REPAIRED):
-        part = nodes[begin : begin + REPAIRED]
+    for begin in range(0, len(nodes), PART):
+        part = nodes[begin : begin + PART]
         batch = database.rows(CHOSEN, {"nodes": json.dumps(part)})
         assert context.salvage is not None
         found = window_salvage.taken(context.salvage, identity, batch)
@@ -342,47 +332,6 @@ def _prepare(database: Database, identity: str) -> None:
         database.set_meta("model", identity)
         database.set_meta("dims", None)
         database.set_meta("clusters_stale", "1")
-
-
-def repair_index(database: Database) -> None:
-    """Make the signatures that are missing, and drop the virtual table, which `mirror_index` makes anew."""
-    if database.read_only or database.meta("vec_stale") is None:
-        return
-    with database.write() as connection:
-        last = 0
-        while rows := database.rows(MISSING, (last, REPAIRED)):
-            connection.executemany("insert into signature values (?, ?)", [(row[0], signature(row[1])) for row in rows])
-            last = rows[-1][0]
-        connection.execute("delete from signature where passage_id not in (select id from passage)")
-        if connection.table_exists(None, "vec_passage"):
-            if database.vector_reason is not None:
-                return  # only sqlite-vec can drop its tables: a process that has it does
-            connection.execute("drop table vec_passage")
-        database.set_meta("vec_stale", None)
-
-
-def mirror_index(database: Database) -> None:
-    """Bring sqlite-vec's virtual table up to the signatures: for whoever asks the file by `match`, in any program."""
-    dims = database.meta("dims")
-    if database.read_only or database.vector_reason is not None or dims is None:
-        return
-    exists = database.connection.table_exists(None, "vec_passage")
-    if exists and database.value("select 1 from vec_waiting limit 1") is None:
-        return
-    with database.write() as connection:
-        changed = "where passage_id in (select passage_id from vec_waiting)"
-        if exists:
-            connection.execute(f"delete from vec_passage {changed}")
-        else:
-            changed = ""
-            connection.execute(
-                "create virtual table vec_passage using vec0"
-                f" (passage_id integer primary key, signature bit[{int(dims)}])"
-            )
-        connection.execute(
-            f"insert into vec_passage (passage_id, signature) select passage_id, vec_bit(bits) from signature {changed}"
-        )
-        connection.execute("delete from vec_waiting")
 
 
 def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
