@@ -470,3 +470,16 @@ def test_what_a_killed_save_left_is_cleared(make_store: Make, no_model: None) ->
     write_files(store.place.root, {"user/.memdb-abc.tmp": "half"})
     store.sync()
     assert not (store.place.root / "user/.memdb-abc.tmp").exists()
+
+
+def test_what_is_read_as_a_document_is_not_said_to_be_left_out(tmp_path: Path) -> None:
+    """Also where its name has bytes that are stored in another way."""
+    root = tmp_path / "r"
+    write_files(root, {"user/tea.md": "tea\n", "shelf/a.txt": "words\n", "shelf/b\\x.txt": "more\n", "c.bin": "rest\n"})
+    with Store.init(root, embedder=FakeEmbedder()) as store:
+        added = store.add([root / "shelf"])
+        assert added.documents.added == 2
+        for report in (added, store.sync(), store.sync()):
+            assert report.ignored == [("c.bin", "not a Markdown file")]
+        store.remove(root / "shelf")
+        assert [path for path, _ in store.sync().ignored] == ["c.bin", "shelf/a.txt", "shelf/b\\x.txt"]

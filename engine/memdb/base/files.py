@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -65,7 +66,10 @@ class Found:
 
 @dataclass(slots=True)
 class Walk:
-    """What a walk saw: new and changed memory files by path, those as known, what was left out, what is unreadable."""
+    """What a walk saw: new and changed memory files by path, those as known, what was left out, what is unreadable.
+
+    `ignored` has what is left out with the reason, but for `others`.
+    """
 
     files: dict[str, Found] = field(default_factory=dict)
     as_known: set[str] = field(default_factory=set)
@@ -79,6 +83,14 @@ class Walk:
     def count(self) -> int:
         """How many memory files there are."""
         return len(self.files) + len(self.as_known)
+
+    def left_out(self, documents: AbstractSet[str]) -> list[tuple[str, str]]:
+        """The stored paths of all that is left out, with the reason, in order; what is read as a document is not.
+
+        Of ten thousand documents nearly all names are stored as they are, and none is looked at by itself.
+        """
+        others = {storable(path) for path in set(self.others) - documents} - documents
+        return sorted([*((path, NOT_A_MEMORY) for path in others), *self.ignored])
 
 
 def storable(name: str) -> str:
@@ -136,8 +148,6 @@ def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
                 result.unseen.append(storable(folder.prefix.rstrip("/")))
                 result.problems.append((result.unseen[-1], f"the folder cannot be read: {error.strerror}"))
     result.files = dict(sorted(result.files.items()))
-    others = sorted(map(storable, result.others))  # of plain texts: the pairs are then in order but for few
-    result.ignored = sorted([*((path, NOT_A_MEMORY) for path in others), *result.ignored])
     result.problems.sort()
     return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -113,7 +114,7 @@ class _Held(NamedTuple):
 
     state: tuple[int, int, str | None]
     stamps: Mapping[str, Stamp]
-    places: int
+    places: AbstractSet[str]
 
 
 _held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
@@ -124,8 +125,7 @@ def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bo
 
     Read again only when the database was written to: that takes longer than to look at the files.
     """
-    database = context.database
-    state = int(database.connection.pragma("data_version")), database.connection.total_changes(), cutter_of(context)
+    database, state = context.database, _state(context)
     held = _held.get(database)
     if held is None or held.state != state:
         known = _known(database)
@@ -139,8 +139,21 @@ def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bo
             # A file that neither its name nor an extension tells to read is read only where it was added itself.
             and (path in alone or _is_readable(path))
         }
-        held = _held[database] = _Held(state, stamps, len(known))
-    return held.stamps, held.places
+        held = _held[database] = _Held(state, stamps, known.keys())
+    return held.stamps, len(held.places)
+
+
+def places(context: Context) -> AbstractSet[str]:
+    """The stored paths of all documents."""
+    held = _held.get(context.database)
+    if held is not None and held.state == _state(context):
+        return held.places
+    return {path for (path,) in context.database.rows("select path from place")}
+
+
+def _state(context: Context) -> tuple[int, int, str | None]:
+    connection = context.database.connection
+    return int(connection.pragma("data_version")), connection.total_changes(), cutter_of(context)
 
 
 def _is_readable(path: str) -> bool:

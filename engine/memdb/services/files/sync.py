@@ -151,8 +151,9 @@ def sync(
 
     with context.database.patience(wait):
         with reading or nullcontext():
-            report = _bring_up(context, yes, wait, progress)
+            report, walked = _bring_up(context, yes, wait, progress)
             report.documents = documents.sync(context, wait=left(), read_limit=read_limit, progress=progress)
+            report.ignored = walked.left_out(document_scan.places(context))
             _scrub(context, left())
             mentions.refresh(context, wait=left(), limit=names_limit, progress=progress)
         if embed:
@@ -171,14 +172,14 @@ def sync(
     return report
 
 
-def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> SyncReport:
+def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> tuple[SyncReport, Walk]:
     first = plan(context)
-    report = SyncReport(ignored=first.walk.ignored, unchanged=first.walk.count)
+    report = SyncReport(unchanged=first.walk.count)
     if first.suspects or first.missing or _behind(context, first.walk):
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
             _apply(context, plan(context), report, yes, progress)
-    return report
+    return report, first.walk
 
 
 def _scrub(context: Context, wait: float) -> None:
