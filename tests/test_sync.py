@@ -481,5 +481,5 @@ def test_what_is_read_as_a_document_is_not_said_to_be_left_out(tmp_path: Path) -
         assert added.documents.added == 2
         for report in (added, store.sync(), store.sync()):
             assert report.ignored == [("c.bin", "not a Markdown file")]
-        store.remove(root / "shelf")
+        store.remove(str(root / "shelf"))
         assert [path for path, _ in store.sync().ignored] == ["c.bin", "shelf/a.txt", "shelf/b\\x.txt"]
