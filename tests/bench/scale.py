@@ -14,7 +14,7 @@ the real model are measured too. With --memories, stores of memories. With --jso
 
 With --keep DIR, the stores and what was measured stay there: a run that was broken off goes on where it was, and once
 DIR/figures.json is deleted the next one measures the same stores again. With --write, the figures go into `speed.json`
-beside this file, and SPEED.md and the plot of growth are made from them.
+beside this file, and SPEED.md and the plot of growth are made from them. Of a million chunks no rebuild is measured.
 """
 
 from __future__ import annotations

@@ -32,6 +32,12 @@ ROUNDING = 1e-5
 WORTH_MEASURING = 1_000
 """Below this size a file is mostly the first page of each of its tables."""
 
+WARM_GOALS = {1_000_000: 0.5, 100_000: 1.0}
+"""What a warm recall may take of numpy's time from so many texts on."""
+
+MOST_REBUILT = 200_000
+"""Of a larger store no rebuild is measured: what it is held against has all rows in memory."""
+
 LEAST_QUESTIONS = 20
 LEAST_SAVES = 9
 
@@ -101,8 +107,10 @@ class StoreBench:
     def rows(self) -> Iterator[Row]:
         """All figures of this store."""
         yield from self.recall()
-        for take in (self.save, self.index, self.file_size, self.rebuild):
+        for take in (self.save, self.index, self.file_size):
             yield take()
+        if self.size <= MOST_REBUILT:
+            yield self.rebuild()
 
     def vectors(self) -> Matrix:
         """All vectors of the store, by passage."""
@@ -113,6 +121,7 @@ class StoreBench:
     def recall(self) -> list[Row]:
         """Warm recall, all arms and the cascade, against numpy's exact product over the same vectors.
 
+        Of questions that were not asked before, and once more of the same: a process that stays has their vectors.
         Other questions warm the process: what memdb keeps of one helps the next as far as they are alike.
         """
         matrix = self.vectors()
@@ -120,18 +129,20 @@ class StoreBench:
         questions = self.questions[:count]
         for question in self.questions[count : 2 * count]:
             self.store.recall(question, sync_first=False)
-        ours, exact = [], []
-        for question in questions:
-            ours.append(seconds(partial(self.store.recall, question, sync_first=False)))
-            query = self.embedder.embed_query(question)
-            exact.append(seconds(partial(nearest, matrix, query)))
+        ours, again, exact = [], [], []
+        for times in (ours, again):
+            for question in questions:
+                times.append(seconds(partial(self.store.recall, question, sync_first=False)))
+                query = self.embedder.embed_query(question)
+                exact.append(seconds(partial(nearest, matrix, query)))
         p50, p95 = statistics.median(ours), np.quantile(ours, 0.95)
         base, baseline = statistics.median(exact), "numpy's exact product over the same vectors"
-        goal = 1.0 if self.size >= 100_000 else None
+        goal = next((goal for size, goal in WARM_GOALS.items() if self.size >= size), None)
         found = self.vector_recall(matrix, questions)
         return [
             self.row("warm recall p50", p50, "s", base, baseline, goal=goal),
             self.row("warm recall p95", float(p95), "s", base, baseline, goal=goal),
+            self.row("warm recall p50, asked again", statistics.median(again), "s", base, baseline),
             self.row("vector arm recall@10", found, "share", 1.0, "the exact ten", goal=0.99, at_least=True),
         ]
 
