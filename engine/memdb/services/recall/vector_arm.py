@@ -20,7 +20,7 @@ EXACT_PASSAGES = 1_500
 BIT_CANDIDATES = 800
 """Candidates by bits beyond that: 0.998 of the exact ten best on 19,131 passages of real text; 400 are 0.990."""
 
-FIRST_SHARE = 50
+FIRST_SHARE = 64
 """Of a larger store one passage in so many is taken by one bit per dimension, and of these BIT_CANDIDATES by two bits:
 of made-up vectors in 64 clusters that finds 1.00 of the ten nearest of 100,000 and 0.995 of a million; 800 by one bit
 find 0.92 and 0.67."""
