@@ -89,13 +89,13 @@ def test_where_the_best_path_alone_counts_closeness_says_nothing(linked: Store) 
 
 
 def test_closeness_is_measured_against_the_other_hits(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Mean 0.110 and deviation 0.107 with forty unrelated texts at 0.1: the first lies 3.6 above, which
+    # Mean 0.113 and deviation 0.109 with thirty unrelated texts at 0.1: the first lies 3.5 above, which
     # counts as half of one.
     hits = [("user/a", 0.5), ("user/b", 0.1)]
-    assert arms.closeness(hits, 1.0, 0.1) == ([("user/a", 1.221402758), ("user/b", 0.965069118)], 1.0)
-    assert arms.closeness(hits[::-1], 1.0, 0.1)[0] == [("user/b", 0.965069118), ("user/a", 1.221402758)]
+    assert arms.closeness(hits, 1.0, 0.1) == ([("user/a", 1.221402758), ("user/b", 0.95531487)], 1.0)
+    assert arms.closeness(hits[::-1], 1.0, 0.1)[0] == [("user/b", 0.95531487), ("user/a", 1.221402758)]
     monkeypatch.setattr(arms, "POOL", 2)
-    assert arms.closeness(hits, 1.0, 0.1)[1] == 0.965069118
+    assert arms.closeness(hits, 1.0, 0.1)[1] == 0.95531487
 
 
 @pytest.mark.parametrize(("hits", "largeness"), [([], 1.0), ([("user/a", 0.5)], 0.0)])
@@ -129,15 +129,15 @@ def test_a_recall_shows_the_factor_and_gives_the_same_twice(tmp_path: Path, monk
     assert f'"project/invoice": {last.closeness}' in statements
 
 
-def test_an_entity_in_common_is_half_a_reason_in_a_large_store(make_store: MakeStore, no_model: None) -> None:
+def test_an_entity_in_common_is_a_third_of_a_reason_in_a_large_store(make_store: MakeStore, no_model: None) -> None:
     store = make_store()
     edges = [("user/a", "mentions", "entity:x"), ("user/b", "mentions", "entity:x"), ("user/a", "links_to", "user/c")]
     with store._context.database.write():
         add_graph(store._context.database, edges)
     small, large = (walked(store, pool_of(share, a=1.0, b=0.6, c=0.6)) for share in (0.0, 1.0))
-    # 1 - 0.4 * 0.51, and 1 - 0.4 * (1 - 0.49 / 2); a link is a reason of its own.
+    # 1 - 0.4 * 0.51, and 1 - 0.4 * (1 - 0.49 * 0.35); a link is a reason of its own.
     assert (small["user/b"].score, small["user/c"].score) == (0.796, 0.796)
-    assert (large["user/b"].score, large["user/c"].score) == (0.698, 0.796)
+    assert (large["user/b"].score, large["user/c"].score) == (0.6686, 0.796)
     # It never says less than the path alone.
     assert walked(store, pool_of(1.0, a=1.0, b=0.1))["user/b"].score == 0.49
 

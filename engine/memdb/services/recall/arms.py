@@ -48,10 +48,10 @@ KEYWORD_WEAK = 0.25
 KEYWORD_ALONE = 0.4
 """The least share of one word alone: of a question of three words or more, one seldom says what it is about."""
 
-KEYWORD_TAIL = 0.3
+KEYWORD_TAIL = 0.35
 """Where one text is a candidate, others are down to this part of its BM25: they add recall, and rank below it.
 
-0.2 is as good on chats and passages; 0.4 loses where paths lead to what has few of the words."""
+0.3 is better on passages that are found by paths, and 0.4 on abstracts: less than a point each."""
 
 VECTOR_WEAK = 0.5
 """Far is below this part of the model's floor."""
@@ -93,9 +93,9 @@ FACTOR_DIGITS = 9
 POOL_TEXTS = 200
 """From so many candidates on, a similarity is measured against the others alone; below, for its share, as it is."""
 
-SPREAD_TEXTS = 40
+SPREAD_TEXTS = 30
 """Unrelated texts that count as candidates as well, with these means and mean deviations of similarity; the vector
-arm's mean lies one deviation below the model's floor. 60 suits chat still better, and passages less; 30 is between."""
+arm's mean lies one deviation below the model's floor. 40 and more suit chats and chains better, and abstracts less."""
 
 KEYWORD_MEAN = KEYWORD_DEVIATION = 0.1
 VECTOR_DEVIATION = 0.08

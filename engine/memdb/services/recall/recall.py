@@ -43,8 +43,8 @@ DECAY = 0.7
 RELAYED = 3.0
 """An entity passes on this over the number of its neighbours and one: all of it where two texts share it."""
 
-BY_ENTITY, BY_RECORD = 0.5, 0.0
-"""As evidence for what the arms found in a large store, a path by an entity is half a reason, within a record none."""
+BY_ENTITY, BY_RECORD = 0.35, 0.0
+"""As evidence for what a large store's arms found, a path by an entity is a third of a reason, within a record none."""
 
 HUB_DEGREE = 50
 """A node with more neighbours than this relays only to nodes that the arms found too."""
