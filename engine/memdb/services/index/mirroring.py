@@ -22,10 +22,12 @@ MISSING = """select passage.id, vector from passage
 join embedding_model using (model) join embedding using (model_id, text_sha256)
 where passage.id > ? and passage.id not in (select passage_id from signature) order by passage.id limit ?"""
 
-SIGNED = """select passage_id, bits, vector from signature
-join passage on passage.id = passage_id left join embedding_model using (model)
+SIGNED = """select signature.passage_id, signature.bits, vector from {table} as wanted
+cross join signature on signature.passage_id = wanted.passage_id
+cross join passage on passage.id = signature.passage_id left join embedding_model using (model)
 left join embedding using (model_id, text_sha256)
-where passage_id > ? and (? or passage_id in (select passage_id from vec_waiting)) order by passage_id limit ?"""
+where wanted.passage_id > ? order by wanted.passage_id limit ?"""
+ALL, WAITING = SIGNED.format(table="signature"), SIGNED.format(table="vec_waiting")
 
 
 def repair(database: Database) -> None:
@@ -67,14 +69,14 @@ def mirror(database: Database) -> None:
                 f"create virtual table {TABLE}"
                 f" using vec0 (passage_id integer primary key, signature {bits}, large {bits})"
             )
-        _fill(database, connection, int(dims), whole=not is_ours)
+        _fill(database, connection, int(dims), WAITING if is_ours else ALL)
         connection.execute("delete from vec_waiting")
 
 
-def _fill(database: Database, connection: apsw.Connection, dims: int, *, whole: bool) -> None:
-    """Put in the signatures of all passages, or of those that wait, with the second bit of each value."""
+def _fill(database: Database, connection: apsw.Connection, dims: int, signed: str) -> None:
+    """Put in the signatures that a statement gives, with the second bit of each value."""
     last = 0
-    while rows := database.rows(SIGNED, (last, whole, PART)):
+    while rows := database.rows(signed, (last, PART)):
         larges = signatures.large([vector for _, _, vector in rows], dims)
         connection.executemany(
             f"insert into {TABLE} (passage_id, signature, large) values (?, vec_bit(?), vec_bit(?))",
