@@ -34,7 +34,7 @@ PARTS = (
     Part("links, tags and clusters", ("links_to", "has_tag", "in_cluster", "supersedes", "replaces")),
     Part("paths as evidence (the best one instead)", paths="best"),
     Part("a text's own closeness", constants=((arms, "CLOSENESS", 0.0),)),
-    Part("paths by an entity as half the evidence", constants=((recalling, "BY_ENTITY", 1.0),)),
+    Part("paths by an entity as a third of the evidence", constants=((recalling, "BY_ENTITY", 1.0),)),
     Part("paths within a record as none", constants=((recalling, "BY_RECORD", 1.0),)),
     Part("damping by document frequency", constants=((recalling, "RELAYED", 1e9),)),
     Part("what the question names, in fusion", constants=((arms, "ENTITY_WEIGHT", 0.0),)),
