@@ -83,7 +83,7 @@ class StoreBench:
         self.questions = self.write()
         self.store = Store.init(self.root, embedder=self.embedder)
         self.index_seconds = seconds(self.fill)
-        # What was just written is in the log and in the connection: a store that is kept is measured as one that is new.
+        # What was written is in the log and in the connection: a store that is new is measured as one that is kept.
         self.store.close()
         self.store = Store.init(self.root, embedder=self.embedder)
         built = {"questions": self.questions, "seconds": self.index_seconds}
