@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memdb.base.place import FOLDER, Place
 from memdb.errors import Busy, NotWritable, StoreUnreadable
@@ -64,11 +64,20 @@ class Found:
     real: str  # the path for the operating system
 
 
+class Listed(NamedTuple):
+    """A folder in which a walk met nothing but memories and documents as they are known, and other folders."""
+
+    documents: list[str]  # stored paths
+    folders: list[str]  # names; a link is none
+
+
 @dataclass(slots=True)
 class Walk:
     """What a walk saw: new and changed memory files by path, those as known, what was left out, what is unreadable.
 
-    `ignored` has what is left out with the reason, but for `others`.
+    `ignored` has what is left out with the reason, but for `others`. `listed` has, by what their paths begin with, the
+    folders that need not be listed again for `documents`, whose stamps were given to compare with; of these, none has
+    the name of a memory.
     """
 
     files: dict[str, Found] = field(default_factory=dict)
@@ -78,6 +87,8 @@ class Walk:
     problems: list[tuple[str, str]] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)  # files and folders that are there and could not be looked at
     leftovers: list[str] = field(default_factory=list)  # real paths of files that a killed save did not finish
+    documents: Mapping[str, Stamp] = field(default_factory=dict)
+    listed: dict[str, Listed] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -122,13 +133,14 @@ def is_memory_file(name: str) -> bool:
     return lower.endswith(MEMORY_SUFFIXES) and not name.startswith((".", "~")) and ".sync-conflict-" not in lower
 
 
-def walk(root: Path, known: Mapping[str, Stamp] | None = None) -> Walk:
+def walk(root: Path, known: Mapping[str, Stamp] | None = None, documents: Mapping[str, Stamp] | None = None) -> Walk:
     """Every memory file under a root, in a fixed order whatever the file system's; those as `known` by path only.
 
-    Links to folders are followed once; a loop is a problem. Raises StoreUnreadable when the root itself
-    cannot be listed: an index is never emptied because a disk was not there.
+    Links to folders are followed once; a loop is a problem. Of `documents`, files of the root that are no memories, it
+    says which folders hold them unchanged. Raises StoreUnreadable when the root itself cannot be listed: an index is
+    never emptied because a disk was not there.
     """
-    result, stamps = Walk(), known or {}
+    result, stamps = Walk(documents={} if documents is None else documents), known or {}
     try:
         top = root.stat()
     except OSError as error:
@@ -196,30 +208,61 @@ def _see(
     pending: list[_Folder],
     result: Walk,
 ) -> None:
-    """Look at the entries of a folder. Nearly all files are as they were, on every recall: of them no more is asked
-    than their stamp, and of a document that lies among them than its name.
-    """
-    prefix, wanted, as_known, others = folder.prefix, folder.wanted, result.as_known, result.others
-    for entry in listed:
+    prefix, unchanged, folders = folder.prefix, list[str](), list[str]()
+    rest = _not_as_known(listed, folder, known, result, unchanged)
+    if folder.wanted:
+        result.others += unchanged
+    for entry in rest:
         name = entry.name
-        path = prefix + name
         try:
-            stamp = known.get(path) if wanted else None
-            if stamp is not None:
-                status = entry.stat()
-                if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
-                    as_known.add(path)
-                    continue
-            elif name[0] != "." and not name.lower().endswith(MEMORY_SUFFIXES) and entry.is_file():
-                if wanted:
-                    others.append(path)
+            if name[0] != "." and not name.lower().endswith(MEMORY_SUFFIXES) and entry.is_file():
+                if folder.wanted:
+                    result.others.append(prefix + name)
                 continue
             _look(entry, folder, pending, result)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(name)
         except FileNotFoundError:
             continue
         except OSError as error:
-            result.unseen.append(storable(path))
+            result.unseen.append(storable(prefix + name))
             result.problems.append((result.unseen[-1], f"cannot be read: {error.strerror}"))
+    # What is stored with a backslash may be another name.
+    if result.documents and len(folders) == len(rest) and "\\" not in "/".join([prefix, *unchanged]):
+        result.listed[prefix] = Listed(unchanged, folders)
+
+
+def _not_as_known(
+    listed: Iterable[os.DirEntry[str]],
+    folder: _Folder,
+    known: Mapping[str, Stamp],
+    result: Walk,
+    unchanged: list[str],
+) -> list[os.DirEntry[str]]:
+    """The entries of a folder that have to be looked at; documents that have not come to `unchanged`.
+
+    Nearly all files are as they were, on every recall: of them no more is asked than their stamp.
+    """
+    prefix, wanted, as_known, documents = folder.prefix, folder.wanted, result.as_known, result.documents
+    rest = []
+    for entry in listed:
+        path = prefix + entry.name
+        document = documents.get(path)
+        stamp = document or (known.get(path) if wanted else None)
+        if stamp is not None:
+            try:
+                status = entry.stat()
+            except OSError:
+                rest.append(entry)
+                continue
+            if (status.st_size, status.st_mtime_ns, status.st_ctime_ns) == stamp:
+                if document is None:
+                    as_known.add(path)
+                else:
+                    unchanged.append(path)
+                continue
+        rest.append(entry)
+    return rest
 
 
 def _look(entry: os.DirEntry[str], folder: _Folder, pending: list[_Folder], result: Walk) -> None:

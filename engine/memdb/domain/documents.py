@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memdb.base import fetching, files
-from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, Stamp, is_memory_file, storable
+from memdb.base.files import AGENT_FOLDER, SKIPPED_FOLDERS, TEMPORARY_SUFFIXES, Listed, Stamp, is_memory_file, storable
 from memdb.base.later import Later
 from memdb.base.place import FOLDER
 from memdb.base.text import plain, sha256_text
@@ -171,12 +171,13 @@ def chunk_keys(document: str, chunks: Iterable[tuple[int, str | None]]) -> list[
 class Walked:
     """What walks over documents compare with, and what they saw beside the files that they give.
 
-    `known` has no file that a walk would pass over, for its name or because it is excluded. Files whose stamps are as
-    known come to `as_known` by path only, folders that cannot be listed to `problems` with the reason; so does what was
-    added where it is gone.
+    `known` has no file that a walk would pass over, for its name or because it is excluded; folders in `listed`, by
+    what their paths begin with, were compared with it already. Files whose stamps are as known come to `as_known` by
+    path only, folders that cannot be listed to `problems` with the reason; so does what was added where it is gone.
     """
 
     known: Mapping[str, Stamp] = field(default_factory=dict)
+    listed: Mapping[str, Listed] = field(default_factory=dict)
     as_known: set[str] = field(default_factory=set)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
@@ -197,6 +198,11 @@ def walk(added: Path, root: Path, excluded: Callable[[str], bool], walked: Walke
     pending = [(os.fspath(added), _prefix_of(added, root))]
     while pending:
         folder, prefix = pending.pop()
+        listed = walked.listed.get(prefix)
+        if listed is not None:
+            walked.as_known.update(listed.documents)
+            pending.extend(_folders(folder, prefix, sorted(listed.folders)))
+            continue
         try:
             with files.listing(folder) as entries:
                 rest = _not_as_known(entries, prefix, walked)
@@ -210,11 +216,16 @@ def walk(added: Path, root: Path, excluded: Callable[[str], bool], walked: Walke
                 walked.problems.append((stored_path(Path(folder), root), f"{UNLISTED}: {error.strerror}"))
             continue
         yield from seen
-        pending.extend(
-            (os.path.join(folder, name), f"{prefix}{storable(name)}/")  # noqa: PTH118 (surrogates in names)
-            for name, _, is_folder in reversed(found)
-            if is_folder and _is_entered(name)
-        )
+        pending.extend(_folders(folder, prefix, [name for name, _, is_folder in found if is_folder]))
+
+
+def _folders(folder: str, prefix: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Those folders of a folder that are entered, the last first: real path and what paths in it begin with."""
+    return (
+        (os.path.join(folder, name), f"{prefix}{storable(name)}/")  # noqa: PTH118 (surrogates in names)
+        for name in reversed(names)
+        if _is_entered(name)
+    )
 
 
 def _not_as_known(listed: Iterable[os.DirEntry[str]], prefix: str, walked: Walked) -> list[os.DirEntry[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from memdb.base.files import Stamp
+from memdb.base.files import Stamp, Walk, is_memory_file
 from memdb.base.storage import Database
 from memdb.domain import documents, formats, history
 from memdb.domain.documents import DocumentFile, Walked
@@ -46,49 +46,51 @@ class Scan:
     is_behind: bool
 
 
-def scan(context: Context) -> Scan:
-    """Compare the files below what was added, and the snapshots, with the places; reads no file and no network."""
+def scan(context: Context, seen: Walk | None = None) -> Scan:
+    """Compare the files below what was added, and the snapshots, with the places; reads no file and no network.
+
+    What a walk over the root has `seen` just now is not listed again, if the database has the same places as then.
+    """
     database, root = context.database, context.place.root
     with database.read():
-        additions = database.rows("select path, excluded from addition order by path")
-        added = [path for path, is_excluded in additions if not is_excluded]
-        excluded = _below([path for path, is_excluded in additions if is_excluded], root)
-        stamps, places = _stamps(context, added, excluded)
+        additions, added, excluded = _additions(context)
+        held = _stamps(context, added, excluded)
         stood = database.rows("select path, reason from problem where code = 'addition' order by path, reason")
         kept, lost = snapshots.listed(context)
-    if not additions and not places and not stood and not kept and not lost:
+    if not additions and not held.places and not stood and not kept and not lost:
         return Scan({}, [], 0, [], [], [], [], is_behind=False)
     wanted = _below(added, root)
-    walked = Walked(stamps, problems=[(path, documents.LOST) for path in lost])
+    listed = seen.listed if seen is not None and seen.documents is held.inside else {}
+    walked = Walked(held.stamps, listed, problems=[(path, documents.LOST) for path in lost])
     found = [
         (file, whole)
         for whole in (documents.real_path(path, root) for path in added)
         for file in documents.walk(whole, root, excluded, walked)
     ]
-    seen, unchanged = walked.as_known, len(walked.as_known)
+    there, unchanged = walked.as_known, len(walked.as_known)
     known = _known(database, [file.path for file in kept]) if kept else {}
-    if found or len(seen) + len(known) < places:
+    if found or len(there) + len(known) < len(held.places):
         known = _known(database)
     outdated = _outdated(context, known)
     suspects, skipped = [], []
     for file in kept:
-        seen.add(file.path)
+        there.add(file.path)
         if file.path in outdated or _differs(file, known.get(file.path)) or known[file.path].sha256 != file.expected:
             suspects.append(file)
         else:
             unchanged += 1
     for file, whole in found:
-        if file.path in seen:
+        if file.path in there:
             continue
         if file.suffix not in formats.READABLE and file.real != whole:
             skipped.append(file.path)
             continue
-        seen.add(file.path)
+        there.add(file.path)
         if file.path in outdated or _differs(file, known.get(file.path)):
             suspects.append(file)
         else:
             unchanged += 1
-    gone = sorted(known.keys() - seen)
+    gone = sorted(known.keys() - there)
     unwanted = [
         path for path in gone if (path not in lost if history.is_snapshot(path) else excluded(path) or not wanted(path))
     ]
@@ -96,6 +98,21 @@ def scan(context: Context) -> Scan:
     problems = sorted(walked.problems)
     is_behind = bool(unwanted or missing or problems != stood)
     return Scan(known, suspects, unchanged, missing, unwanted, skipped, problems, is_behind)
+
+
+def stamps(context: Context) -> Mapping[str, Stamp]:
+    """What a walk over the root compares documents in it with, so that they are not listed again."""
+    with context.database.read():
+        _, added, excluded = _additions(context)
+        return _stamps(context, added, excluded).inside
+
+
+def _additions(context: Context) -> tuple[list[tuple[str, int]], list[str], Callable[[str], bool]]:
+    """What was added and excluded as it is listed, the paths that were added, and whether a path is excluded."""
+    rows = context.database.rows("select path, excluded from addition order by path")
+    additions = [(str(path), int(is_excluded)) for path, is_excluded in rows]
+    added = [path for path, is_excluded in additions if not is_excluded]
+    return additions, added, _below([path for path, is_excluded in additions if is_excluded], context.place.root)
 
 
 def _known(database: Database, paths: Sequence[str] | None = None) -> dict[str, Known]:
@@ -110,18 +127,22 @@ def _known(database: Database, paths: Sequence[str] | None = None) -> dict[str, 
 
 
 class _Held(NamedTuple):
-    """What a scan compares files with, for the state of a database and the model that it was asked with."""
+    """What a scan compares files with, for the state of a database and the model that it was asked with.
+
+    `inside` has the stamps of what lies in the root for a walk over its memories; none where one could be a memory too.
+    """
 
     state: tuple[int, int, str | None]
     stamps: Mapping[str, Stamp]
+    inside: Mapping[str, Stamp]
     places: AbstractSet[str]
 
 
 _held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
 
 
-def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bool]) -> tuple[Mapping[str, Stamp], int]:
-    """Size and times of every file that a walk may take as it is, and how many places there are.
+def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bool]) -> _Held:
+    """Size and times of every file that a walk may take as it is, and all places.
 
     Read again only when the database was written to: that takes longer than to look at the files.
     """
@@ -139,8 +160,13 @@ def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bo
             # A file that neither its name nor an extension tells to read is read only where it was added itself.
             and (path in alone or _is_readable(path))
         }
-        held = _held[database] = _Held(state, stamps, known.keys())
-    return held.stamps, len(held.places)
+        inside = {
+            path: stamp for path, stamp in stamps.items() if not (history.is_outside(path) or history.is_snapshot(path))
+        }
+        if any(is_memory_file(path.rpartition("/")[2]) for path in inside):
+            inside = {}
+        held = _held[database] = _Held(state, stamps, inside, known.keys())
+    return held
 
 
 def places(context: Context) -> AbstractSet[str]:

@@ -97,12 +97,14 @@ def sync(
     wait: float = files.LOCK_SECONDS,
     read_limit: int | None = None,
     progress: Progress = silent,
+    seen: files.Walk | None = None,
 ) -> DocumentReport:
     """Bring the documents up to their files. One bad file never stops the rest; each is whole or as it was.
 
-    Other writers wait for one file at most. `read_limit` bounds how many bytes are read now. Raises Busy, NotWritable.
+    Other writers wait for one file at most. `read_limit` bounds how many bytes are read now, `seen` is what a walk over
+    the root saw just now. Raises Busy, NotWritable.
     """
-    found = scan(context)
+    found = scan(context, seen)
     if found.is_behind:
         with files.writer(context.place, wait), context.database.write():
             found = scan(context)  # another process may have synced while this one waited

@@ -91,7 +91,7 @@ def plan(context: Context) -> Plan:
     """Compare the folder with the index by size and time; reads no file, unless the index cannot be written."""
     database = context.database
     stamps = _stamps(database)
-    seen = files.walk(context.place.root, stamps)
+    seen = files.walk(context.place.root, stamps, document_scan.stamps(context))
     suspects = list(seen.files.values())
     gone = stamps.keys() - seen.as_known - seen.files.keys() if len(seen.as_known) < len(stamps) else ()
     missing = sorted(path for path in gone if not _is_unseen(path, seen))
@@ -104,7 +104,8 @@ def plan(context: Context) -> Plan:
 
 def behind(context: Context) -> int:
     """How many files of memories and documents are new, changed or gone, as far as their size and times tell."""
-    found, scanned = plan(context), document_scan.scan(context)
+    found = plan(context)
+    scanned = document_scan.scan(context, found.walk)
     changed = [file for file in found.suspects if _differs(context, file, found.known.get(file.path))]
     return len(changed) + len(found.missing) + len(scanned.suspects) + len(scanned.missing) + len(scanned.unwanted)
 
@@ -152,7 +153,9 @@ def sync(
     with context.database.patience(wait):
         with reading or nullcontext():
             report, walked = _bring_up(context, yes, wait, progress)
-            report.documents = documents.sync(context, wait=left(), read_limit=read_limit, progress=progress)
+            report.documents = documents.sync(
+                context, wait=left(), read_limit=read_limit, progress=progress, seen=walked
+            )
             report.ignored = walked.left_out(document_scan.places(context))
             _scrub(context, left())
             mentions.refresh(context, wait=left(), limit=names_limit, progress=progress)
