@@ -59,7 +59,7 @@ def page(rows: Sequence[Figure]) -> str:
         if row["figure"].startswith("growth of") or (row["goal"] is None and row["against"] is None):
             continue
         of = "" if row["size"] is None else f"{row['size']:,} {row['what']}"
-        goal = "" if row["goal"] is None else f"{'≥' if row['at_least'] else '≤'} {row['goal']:.2g}"
+        goal = "" if row["goal"] is None else f"{'≥' if row['at_least'] else '≤'} {row['goal']:.3g}"
         if row["goal"] is not None and row["goal"] >= IN_UNITS:
             goal = f"≤ {row['goal']:.0f} {row['unit']}"
         met = {True: "yes", False: "no", None: ""}[row["is_met"]]
