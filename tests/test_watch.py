@@ -168,7 +168,7 @@ def test_a_root_that_goes_and_comes_back(make_store: Callable[..., Store], notic
         write_files(away, {"user/two.md": "two\n"})
         away.rename(root)
         events.wait(lambda: "user/two" in indexed(store))
-        assert "synced" in events.kinds()[time_of:]
+        events.wait(lambda: "synced" in events.kinds()[time_of:])
         # Notices come from the new folder too.
         write_files(root, {"user/three.md": "three\n"})
         events.wait(lambda: "user/three" in indexed(store))
