@@ -11,9 +11,9 @@ import apsw
 import numpy as np
 import pytest
 
-from memdb.base import kept
+from memdb.base import kept, resources
 from memdb.services.index import mirroring, seen_vectors, signatures, vectors
-from memdb.services.recall import arms, postings, seen_words, vector_arm
+from memdb.services.recall import arms, postings, recall, seen_words, vector_arm
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
@@ -234,6 +234,22 @@ def test_by_two_bits_few_candidates_have_the_nearest() -> None:
             found[first] += len(exact & set(passages.tolist()))
     assert found[2_000] >= 0.97 * 300
     assert found[100] <= 0.6 * 300
+
+
+def test_in_a_large_store_the_statement_has_the_candidates_by_two_bits(
+    store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_arm, "FIRST_SHARE", 2)
+    monkeypatch.setattr(vector_arm, "BIT_CANDIDATES", 30)
+    database = store._context.database
+    for question in shelf[1]:
+        with database.read():
+            values, hits, _ = vector_arm.nearest_to(store._context, question, None, arms.POOL)
+            assert values is not None
+            rows = database.rows(resources.query("recall_vector"), values)
+        assert [(key, similarity, node) for key, similarity, node in rows] == hits
+        assert 20 < len(json.loads(values["known"])) <= 30
+    assert "union all\n    select value from json_each('[" in recall.recall_sql(store._context, shelf[1][0])
 
 
 def test_an_estimate_is_the_product_with_what_two_bits_stand_for() -> None:

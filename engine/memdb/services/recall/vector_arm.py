@@ -66,15 +66,22 @@ def nearest_to(
             # A passage may have come in another's place: two of one memory are not two hits.
             if len(hits) < pool and len(best) < len(known):
                 hits = _compared(database, values, known)
+            if candidates > BIT_CANDIDATES:
+                # SQL knows no second bits: the statement is told what they found.
+                values |= _of(known)
             return values, hits, None
     return values, _compared(database, values, None), None
 
 
 def _compared(database: Database, values: dict[str, Any], known: Numbers | None) -> list[Near]:
     """The hits of the statement, among the passages that are known to be candidates where some are."""
-    near = {} if known is None else {"known": json.dumps(known.tolist()), "exact": 0}
-    rows = database.rows(resources.query("recall_vector"), values | near)
+    rows = database.rows(resources.query("recall_vector"), values | ({} if known is None else _of(known)))
     return [(key, similarity, node) for key, similarity, node in rows]
+
+
+def _of(known: Numbers) -> dict[str, Any]:
+    """The statement's values where these passages are known to be the candidates."""
+    return {"known": json.dumps(known.tolist()), "exact": 0}
 
 
 def _why_off(context: Context, query: str) -> str | None:
