@@ -299,7 +299,8 @@ def test_the_log_has_decisions_about_the_vocabulary_and_undoes_them(root: Path) 
 
 def test_the_log_marks_what_is_held_and_what_contradicts() -> None:
     from memdb.services.decisions import Decision
-    from memdb_cli.decisions import in_words, remarks, state_of
+    from memdb.services.decision_words import in_words
+    from memdb_cli.decisions import remarks, state_of
 
     plain = Decision(
         "0123456789", "1-0/w", "2026-01-01T00:00:00Z", "ada", "w", "delete", "entity:a b",

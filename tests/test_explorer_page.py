@@ -95,7 +95,7 @@ def test_a_document_expands_into_its_chunks_and_folds(page: Any, world: World) -
     page.locator("#panel .link", has_text="Fuel").click()
     until(lambda: "Fuel" in page.inner_text(".panel-title"), "the chunk")
     assert "orders fuel" in page.inner_text("#panel .body")
-    assert page.locator(".crumbs li").all_inner_texts() == ["Harbour handbook", "Harbour handbook", "Fuel", "chunk 3"]
+    assert page.locator(".crumbs li").all_inner_texts() == ["Harbour handbook", "Fuel", "chunk 3"]
     at_rest(page)
     world.picture(page, "chunk-of-an-open-document")
     page.locator(".crumbs .link").click()
@@ -162,7 +162,8 @@ def test_links_of_a_text_lead_on(page: Any, world: World) -> None:
     (world.root / "project" / "ropes.md").write_text("Ropes: [[barometer|the glass]], `[[barometer]]`, [[nowhere]].\n")
     try:
         page.reload()
-        until(lambda: page.evaluate("fetch('node/project%2Fropes').then((one) => one.ok)"), "the new memory")
+        address = f"{world.address}/memory/node/project%2Fropes"  # asked beside the page, which complains of each 404
+        until(lambda: page.request.get(address).ok, "the new memory")
         at_rest(page)
         open_node(page, "project/ropes")
         assert page.text_content("#panel .body").strip() == "Ropes: the glass, [[barometer]], [[nowhere]]."
@@ -340,7 +341,7 @@ def test_the_back_button_goes_back(page: Any) -> None:
     until(lambda: "q=ferry" in page.url, "the search in the address")
     page.go_back()
     until(lambda: page.input_value("#search") == "" and "q=" not in page.url, "no search")
-    assert title(page) == "Ines Okafor"
+    until(lambda: title(page) == "Ines Okafor", "what was open before the search")
     page.go_back()
     until(lambda: title(page) == "barometer", "the memory")
     page.go_back()

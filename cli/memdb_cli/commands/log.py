@@ -9,7 +9,7 @@ import typer
 
 from memdb_cli import screen
 from memdb_cli.app import section
-from memdb_cli.decisions import in_words, print_decision, remarks, state_of, undone_by
+from memdb_cli.decisions import print_decision, remarks, state_of
 from memdb_cli.options import AsJson, Database, Root, Why, notes
 from memdb_cli.session import open_store
 
@@ -59,6 +59,8 @@ def log(
     A decision is standing, held (it does not apply now, and takes effect when it is confirmed, or what holds it is
     undone) or undone. Those that contradict what another machine decided are marked.
     """
+    from memdb.services.decision_words import in_words, undone_by
+
     with open_store(root, database) as store:
         found = store.log(limit=limit + 1, subject=name, states=states or ())
         shown, by_id = found[:limit], {decision.id: decision for decision in found}
@@ -107,6 +109,8 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take a decision back. It counts for nothing, and all that followed from it goes. An undo can be undone, too."""
+    from memdb.services.decision_words import in_words, undone_by
+
     with open_store(root, database) as store:
         undone = store.undo(decision, why=why)
         by_id = {one.id: one for one in store.log()}
@@ -135,6 +139,8 @@ def confirm(
     Of decisions that contradict one another, what stands stands, and the question is closed. `memdb undo` takes it
     back.
     """
+    from memdb.services.decision_words import in_words, undone_by
+
     with open_store(root, database) as store:
         said = store.confirm(decision, why=why)
         by_id = {one.id: one for one in store.log()}
@@ -151,4 +157,6 @@ def confirm(
 
 
 def _confirmed(decision: Decision) -> list[str]:
+    from memdb.services.decision_words import undone_by
+
     return undone_by(decision) if decision.action == "confirm" else [decision.id]

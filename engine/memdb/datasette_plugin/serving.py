@@ -29,6 +29,7 @@ from memdb.base.place import Place
 from memdb.datasette_plugin import exploring
 from memdb.datasette_plugin.mcp_mount import with_mcp
 from memdb.errors import Busy, NotWritable, UsageError
+from memdb.explorer import answers
 from memdb.serving.http_guard import Guard, local_hosts
 
 FIRST_PORT = 4097
@@ -134,7 +135,7 @@ class UiServer:
         at = int(self._socket.getsockname()[1])
         # Datasette's own pages too are for this machine alone.
         with_agents = with_mcp(datasette.app(), lambda: self._explorer.served(place).store, local_hosts(at))
-        app: Any = Guard(with_agents, hosts=local_hosts(at), token=None)
+        app: Any = Guard(with_agents, hosts=local_hosts(at), token=None, refuse=answers.refuse)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
         self._server = uvicorn.Server(config)
         route = tilde_encode(place.database.stem)

@@ -97,6 +97,11 @@ async def send_error(to: Send, error: MemdbError, *, head: bool = False) -> None
     await send(to, status_of(error), as_json(error_shape(error)), JSON, headers, head=head)
 
 
+async def refuse(to: Send, status: int, code: str, message: str) -> None:
+    """Answer to whoever may not ask, before anything looks at what is asked."""
+    await send_error(to, HttpError(status, code, message))
+
+
 def as_json(value: Any) -> bytes:
     """A value as JSON. It is ASCII: file names that are no UTF-8 have halves of characters, which UTF-8 has not."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")

@@ -10,7 +10,8 @@ from memdb.base.text import expose_hidden
 from memdb.domain import injection
 from memdb.errors import NotFound
 from memdb.explorer.rendering import CHARACTERS, html
-from memdb.services.graph_reading import Around
+from memdb.services.decision_words import in_words, undone_by
+from memdb.services.graph_reading import MOST_OF_A_KIND, Around
 from memdb.services.memories.reading import ChunkListed
 from memdb.services.recall.answers import Citation
 from memdb.store import Store
@@ -223,7 +224,10 @@ def links(store: Store, given: Given) -> Answer:
 def log(store: Store, given: Given) -> Answer:
     """What people decided, the newest first."""
     found = store.log(limit=given["limit"], subject=given["subject"] or None, states=given["state"] or ())
-    return {"decisions": [asdict(one) for one in found]}
+    by_id = {one.id: one for one in found}
+    if any(not by_id.keys() >= set(undone_by(one)) for one in found if one.action in ("undo", "confirm")):
+        by_id = {one.id: one for one in store.log()}
+    return {"decisions": [asdict(one) | {"words": in_words(one, by_id)} for one in found]}
 
 
 # One node
@@ -260,8 +264,12 @@ def _common(around: Around) -> Answer:
     }
 
 
-def _text(text: str) -> Answer:
-    return {"text": text[:CHARACTERS], "html": html(text), "cut": len(text) > CHARACTERS}
+PROSE = ("markdown", "html", "docx", "pdf", "notebook")
+"""Formats whose passages are read as Markdown; of others, the lines and signs are what they are."""
+
+
+def _text(text: str, *, prose: bool = True) -> Answer:
+    return {"text": text[:CHARACTERS], "html": html(text) if prose else None, "cut": len(text) > CHARACTERS}
 
 
 def _memory(store: Store, key: str) -> Answer:
@@ -295,13 +303,15 @@ def _passage(store: Store, key: str) -> Answer:
     chunk = around[at]
     place = chunk.citation
     document = store.graph.document_head(place.document)
-    return _text(chunk.text) | {
+    # A title that is the first heading stands there once.
+    headings = place.heading_path[1 if place.heading_path[:1] == (document.title,) else 0 :]
+    return _text(chunk.text, prose=document.format in PROSE) | {
         "document": place.document,
         "citation": _citation(place),
         "file": document.place,
         "breadcrumb": [
             {"id": place.document, "label": expose_hidden(document.title)},
-            *({"id": None, "label": expose_hidden(heading)} for heading in place.heading_path),
+            *({"id": None, "label": expose_hidden(heading)} for heading in headings),
             {"id": key, "label": f"chunk {key.rpartition('#')[2]}"},
         ],
         "previous": around[at - 1].id if at else None,
@@ -333,6 +343,9 @@ def _document(store: Store, key: str) -> Answer:
 
 def _entity(store: Store, key: str) -> Answer:
     shown = store.entities.show(key)
+    documents = [
+        asdict(one) | {"label": store.graph.named(one.document).label} for one in shown.document_list[:MOST_OF_A_KIND]
+    ]
     return {
         "name": shown.name,
         "type": shown.type,
@@ -341,7 +354,7 @@ def _entity(store: Store, key: str) -> Answer:
         "usage": {"mentions": shown.mentions, "memories": shown.memories, "documents": shown.documents},
         "mentions": [asdict(mention) for mention in shown.mention_list],
         "relations": [asdict(relation) for relation in shown.relations],
-        "documents": [asdict(document) for document in shown.document_list],
+        "documents": documents,
         "decided": shown.decided,
         "breadcrumb": [{"id": None, "label": shown.type or "entity"}, {"id": key, "label": expose_hidden(shown.name)}],
         "marks": {},

@@ -152,7 +152,13 @@ order by degree desc, key limit :limit"""
 
 def _node(row: Sequence[Any]) -> Node:
     _, key, kind, label, type_, degree, chunks, *_ = row
-    return Node(key, kind, expose_hidden(label), type_, degree, chunks)
+    return Node(key, kind, expose_hidden(label or _place_of(key)), type_, degree, chunks)
+
+
+def _place_of(key: str) -> str:
+    """What to call a passage without a heading: its document's file and its number, `access.log#12`."""
+    document, mark, passage = key.rpartition("#")
+    return f"{document.rpartition('/')[2]}{mark}{passage}"
 
 
 def number_of(database: Database, key: str) -> int:
@@ -360,9 +366,10 @@ class DocumentShown:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHead:
-    """A document's title, its state (seen, missing), and the first of the paths where it lies."""
+    """A document's title, its format, its state (seen, missing), and the first of the paths where it lies."""
 
     title: str
+    format: str
     state: str
     place: str | None
 
@@ -388,7 +395,7 @@ def document_head(context: Context, key: str) -> DocumentHead:
     return DocumentHead(*rows[0])
 
 
-DOCUMENT_HEAD = """select node.label, state, (select min(path) from place where document_id = document.id)
+DOCUMENT_HEAD = """select node.label, format, state, (select min(path) from place where document_id = document.id)
 from node join document on document.id = node.id where node.key = ?"""
 
 DOCUMENT = """select document.id, node.label, format, state,

@@ -12,6 +12,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Refuse = Callable[[Send, int, str, str], Awaitable[None]]
+"""Sends a refusal: its status, code and message."""
 
 
 def local_hosts(port: int) -> tuple[str, ...]:
@@ -39,10 +41,13 @@ class Guard:
     """An ASGI app around another one: 421 for a foreign Host, 403 for a foreign Origin, 401 without the token.
 
     A page that has its own name resolve to this machine sends its name as Host, and every page sends its own Origin.
+    `refuse` says it in the shape that errors of the app have.
     """
 
-    def __init__(self, app: App, *, hosts: Collection[str], token: str | None) -> None:
-        self._app, self._token = app, token
+    def __init__(
+        self, app: App, *, hosts: Collection[str], token: str | None, refuse: Refuse | None = None
+    ) -> None:
+        self._app, self._token, self._refuse = app, token, refuse or _answer
         self._hosts = {host.casefold() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +55,7 @@ class Guard:
         if scope["type"] == "http":
             refusal = self._refusal(scope)
             if refusal is not None:
-                await _answer(send, *refusal)
+                await self._refuse(send, *refusal)
                 return
         elif scope["type"] != "lifespan":
             return  # nothing here speaks websockets

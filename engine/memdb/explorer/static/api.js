@@ -17,7 +17,7 @@ function token() {
 /** Whether this page may write: only the page that `memdb ui` serves carries the token. */
 export let canWrite = TOKEN !== "";
 
-export const WRITE_HELP = "This page only reads. Run `memdb ui` in the store's folder to edit here.";
+export const WRITE_HELP = "This page only reads. To edit, open the address that `memdb ui` prints in the store's folder.";
 
 /** What the server refused: a sentence, what to do next, a code, the HTTP status. */
 export class ApiError extends Error {

@@ -8,7 +8,7 @@ import { Graph } from "./graph.js";
 import { startKeys } from "./keys.js";
 import { Lists, LOOSE } from "./lists.js";
 import { listen } from "./live.js";
-import { IN_DOCUMENT, kindOf, Model, nameOf } from "./model.js";
+import { documentOf, IN_DOCUMENT, kindOf, Model, nameOf } from "./model.js";
 import { edgesOf, Panel } from "./panel.js";
 import { Search } from "./search.js";
 
@@ -24,6 +24,13 @@ function addressed() {
   return { q: (asked.get("q") ?? "").trim(), node: asked.get("node") ?? "" };
 }
 
+// How much of the foot of the canvas others lie over: the walk in words; on a narrow window the panel too.
+function covered(canvas, ...others) {
+  const { left, right, bottom } = canvas.getBoundingClientRect();
+  const tops = others.map((one) => one.getBoundingClientRect()).filter((box) => box.height && box.left < right && box.right > left).map((box) => box.top);
+  return Math.max(0, bottom - Math.min(bottom, ...tops));
+}
+
 class App {
   #following = false; // whether what is shown is being made what the address says
   model = new Model();
@@ -37,7 +44,8 @@ class App {
         opened: (id) => this.toggle(id),
         hovered: (node) => (byId("canvas").title = node ? `${node.label} (${node.kind})` : ""),
       });
-      this.graph.below = () => (byId("walked").hidden ? 0 : byId("walked").offsetHeight);
+      this.graph.below = () => covered(byId("canvas"), byId("walked"), byId("panel"));
+      this.graph.above = () => byId("filters").offsetTop + byId("filters").offsetHeight + 6;
     } else {
       this.#cover(
         "The graph cannot be drawn: its library is missing, or is another version than this page knows.",
@@ -87,7 +95,7 @@ class App {
     this.#following = true;
     if (q !== this.search.query) {
       byId("search").value = q;
-      if (q) this.search.ask(q);
+      if (q) this.search.ask(q, { linked: true });
       else this.search.clear();
     }
     if (node !== (this.panel.id ?? "")) this.choose(node || null, { keepWalk: Boolean(q) });
@@ -157,14 +165,21 @@ class App {
       return;
     }
     if (!keepWalk && !this.graph?.scene.active?.some((hop) => hop.node === id)) this.search.release();
+    const reading = this.panel.show(id); // first: the canvas is narrower with it
     this.graph?.select(id, { follow: !keepWalk });
-    const reading = this.panel.show(id);
     this.#address({ step });
     const node = await reading;
     if (!node || this.panel.id !== id) return;
     this.#address({ step });
     byId("said").textContent = `${node.label}, ${node.kind}, ${count(edgesOf(node).length, "edge")}`;
     if (this.graph && !this.model.has(id)) this.#bring(node, keepWalk);
+    else if (this.graph && this.graph.scene.selected?.id !== id) this.graph.select(id, { follow: !keepWalk }); // the graph came later
+  }
+
+  /** Close the panel, for what is shown next; the address is that of what comes. */
+  letGo() {
+    this.panel.close();
+    this.graph?.select(null);
   }
 
   /** Move the choice on the canvas without leaving it; the panel follows. */
@@ -181,9 +196,16 @@ class App {
       nodes.push(other);
       edges.push(direction === "in" ? { source: other.id, target: node.id, kind, predicate, weight } : { source: node.id, target: other.id, kind, predicate, weight });
     }
+    edges.push(...this.#inDocuments([node.id]));
     this.model.put("focus", { nodes, edges });
     this.redraw();
     this.graph.select(node.id, { follow: !keepWalk });
+  }
+
+  // A passage stands beside its document, where that is drawn.
+  #inDocuments(ids) {
+    const chunks = ids.filter((id) => kindOf(id) === "chunk" && this.model.has(documentOf(id)));
+    return chunks.map((id) => ({ source: id, target: documentOf(id), kind: IN_DOCUMENT, weight: 1 }));
   }
 
   /** Expand a document into its chunks, or fold it. */
@@ -227,6 +249,7 @@ class App {
         if (at) edges.push({ source: walk[at - 1].node, target: hop.node, kind: hop.edge, weight: hop.weight });
       }
     }
+    edges.push(...this.#inDocuments([...passed.keys()]));
     const known = [...passed.keys()].every((id) => this.model.has(id));
     if (walks.length) this.model.put("walk", { nodes: [...passed.values()], edges });
     else this.model.drop("walk");
@@ -317,8 +340,8 @@ class App {
   async #counts() {
     await this.#notices();
     for (const [tab, parts, query, size] of [
-      ["review", ["review"], { limit: 50 }, (answer) => answer.total ?? answer.items.length],
-      ["links", ["links"], { status: LOOSE }, (answer) => answer.links.length],
+      ["review", ["review"], { limit: 1 }, (answer) => answer.total],
+      ["links", ["links"], { status: LOOSE, limit: 1 }, (answer) => answer.total],
     ]) {
       try {
         this.lists.count(tab, size(await get(parts, query)));

@@ -70,6 +70,12 @@ export function nothing(title, ...more) {
   return el("div", { class: "nothing" }, el("p", { class: "nothing-title" }, coded(title)), more.filter(Boolean).map((line) => el("p", {}, coded(line))));
 }
 
+/** What stands below a list of which more is there: how many it shows, and the button for more. */
+export function shownOf(shown, total, more) {
+  if (shown >= total) return null;
+  return el("p", { class: "buttons" }, el("button", { type: "button", onclick: more }, "Show more"), el("span", { class: "faint" }, `${counted.format(shown)} of ${counted.format(total)}`));
+}
+
 /** A note beside a list. */
 export const note = (text, attributes = {}) => el("p", { ...attributes, class: `note ${attributes.class ?? ""}`.trim() }, coded(text));
 

@@ -4,6 +4,7 @@ import { get, send, canWrite, WRITE_HELP } from "./api.js";
 import { byId, coded, debounced, el, fill } from "./dom.js";
 
 const TOAST_SECONDS = 20; // long enough to read and to reach the button
+const MOST_TOASTS = 3; // more would cover the graph; the log has the undo of all
 
 let pending = 0;
 
@@ -20,6 +21,7 @@ export function toast(text, { undo = null, error = false, hint = null } = {}) {
     el("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => shown.remove() }, "×"),
   );
   byId("toasts").append(shown);
+  while (byId("toasts").childElementCount > MOST_TOASTS) byId("toasts").firstElementChild.remove();
   setTimeout(() => shown.remove(), TOAST_SECONDS * 1000);
 }
 

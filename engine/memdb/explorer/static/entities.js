@@ -28,7 +28,7 @@ export async function retype(app, entity) {
     confirm: "Set type",
   });
   if (!asked?.type || asked.type === entity.type) return;
-  await change(app, entity, { type: asked.type, why: asked.why || undefined }, `${entity.label} is a ${asked.type}.`);
+  await change(app, entity, { type: asked.type, why: asked.why || undefined }, `The type of ${entity.label} is ${asked.type} now.`);
 }
 
 async function activeTypes() {

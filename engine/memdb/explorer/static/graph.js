@@ -26,6 +26,7 @@ export class Graph {
   #seen = 0; // px, how wide the canvas was
   #waiting = null; // ids to bring into view once all stands still
   below = () => 0; // px at the foot of the canvas that something else covers
+  above = () => 0; // px at its top
   #moving = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   constructor(canvas, told) {
@@ -141,7 +142,7 @@ export class Graph {
     this.scene.expanded = model.expanded;
     this.scene.byId = new Map(nodes.map((node) => [node.id, node]));
     this.neighbours = model.neighbours;
-    for (const node of nodes) node.short = shortened(node.label);
+    for (const node of nodes) node.short = shortened(node);
     for (const edge of edges) edge.width = widthOf(edge);
     this.scene.selected = this.scene.byId.get(this.scene.selected?.id) ?? null;
     this.scene.hovered = null;
@@ -261,12 +262,12 @@ export class Graph {
     const [left, right] = [xs[cut], xs[xs.length - 1 - cut]];
     const [top, bottom] = [ys[cut], ys[ys.length - 1 - cut]];
     const few = nodes.length <= 60;
-    const below = this.below(); // what lies over the canvas at its foot
+    const [above, below] = [this.above(), this.below()]; // what lies over the canvas
     const room = few ? Math.min(240, width * 0.3) : 40; // of few, the labels need room
     const wide = Math.max(width - room, 60);
-    const high = Math.max(height - 110 - below, 60);
+    const high = Math.max(height - 60 - above - below, 60);
     const k = Math.max(FARTHEST, Math.min(wide / (right - left + 10), high / (bottom - top + 10), nodes.length > 1 ? 2 : 1.4));
-    const shift = (below - 50) / 2 / k;
+    const shift = (below - above) / 2 / k;
     this.#to((left + right) / 2 + (few ? room / 6 / k : 0), (top + bottom) / 2 + shift, k, smooth);
   }
 
@@ -275,8 +276,10 @@ export class Graph {
     const size = { width: this.#canvas.clientWidth, height: this.#canvas.clientHeight };
     const x = node.x * view.k + view.x;
     const y = node.y * view.k + view.y;
-    const inside = x > 60 && y > 60 && x < size.width - 120 && y < size.height - 60;
-    if (!inside || view.k < 0.5) this.#to(node.x, node.y, Math.max(view.k, 0.9), this.#moving);
+    const below = this.below();
+    const inside = x > 60 && y > 60 && x < size.width - 120 && y < size.height - 60 - below;
+    const k = Math.max(view.k, 0.9);
+    if (!inside || view.k < 0.5) this.#to(node.x, node.y + below / 2 / k, k, this.#moving);
   }
 
   #to(x, y, k, smooth) {
@@ -304,7 +307,9 @@ export class Graph {
   }
 }
 
-function shortened(label) {
+// Of a chunk the end is told, its own heading: it stands beside its document, whose title the label begins with.
+function shortened({ label, kind }) {
   const letters = [...exposed(String(label))];
-  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : letters.join("");
+  if (letters.length <= LONGEST) return letters.join("");
+  return kind === "chunk" ? `…${letters.slice(1 - LONGEST).join("")}` : `${letters.slice(0, LONGEST - 1).join("")}…`;
 }

@@ -168,7 +168,16 @@ export class Labels {
     for (let at = 1; at < walk.length; at += 1) {
       const [one, other] = [places[at - 1], places[at]];
       const said = `${words(walk[at].edge)} ×${Number(walk[at].weight ?? 0).toFixed(2)}`;
-      if (one && other) this.#pill(said, (one.x + other.x) / 2, (one.y + other.y) / 2, false);
+      if (one && other) this.#onLine(said, one, other);
+    }
+  }
+
+  // On its line where it covers neither a name nor a score; on a short one it is left to the words below the canvas.
+  #onLine(text, one, other) {
+    const half = this.#to.measureText(text).width / 2 + 7;
+    for (const share of [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]) {
+      const [x, y] = [one.x + (other.x - one.x) * share, one.y + (other.y - one.y) * share];
+      if (this.#isFree(x - half, y - 9, x + half, y + 9)) return this.#pill(text, x, y, false);
     }
   }
 

@@ -1,13 +1,14 @@
 // The tabs on the left, and the lists that only read: unresolved links, runs, and what was decided.
 
 import { canWrite, get, send, stream } from "./api.js";
-import { byId, count, el, fill, moment, nothing, words } from "./dom.js";
+import { byId, count, el, fill, moment, nothing, shownOf, words } from "./dom.js";
 import { failed, perform, toast, writing } from "./edit.js";
 import { showEntities } from "./entities.js";
 import { showReview } from "./review.js";
 import { showVocabulary } from "./vocabulary.js";
 
 const LOG_LENGTH = 60;
+const LINKS = 100; // rows at a time
 
 /** What becomes of a link that leads to no one memory. */
 export const LOOSE = ["unresolved", "ambiguous"];
@@ -94,14 +95,17 @@ export class Lists {
 
 const focusable = (place) => place.querySelectorAll("button, input, select, textarea, a[href]");
 
+let mostLinks = LINKS; // as many as were asked for, also when the list is read again
+
 async function showLinks(app, into) {
-  const { links } = await get(["links"], { status: LOOSE });
-  app.lists.count("links", links.length);
+  const { links, total } = await get(["links"], { status: LOOSE, limit: mostLinks });
+  app.lists.count("links", total);
   if (!links.length) return fill(into, nothing("Every link leads somewhere.", "A [[link]] to a memory that is not written yet would be listed here."));
   return fill(
     into,
-    el("p", { class: "faint" }, `${count(links.length, "link")} without one target. Writing the memory connects it.`),
+    el("p", { class: "faint" }, `${count(total, "link")} without one target. Writing the memory connects it.`),
     el("ul", { class: "rows", "aria-label": "Unresolved links" }, links.map((link) => linkRow(app, link))),
+    shownOf(links.length, total, () => ((mostLinks += LINKS), app.refreshTab("links"))),
   );
 }
 
@@ -176,20 +180,17 @@ async function work(app, what) {
 }
 
 async function showLog(app, into) {
-  const answer = await get(["log"], { limit: LOG_LENGTH });
-  const decisions = answer.decisions ?? answer.log ?? [];
+  const { decisions } = await get(["log"], { limit: LOG_LENGTH });
   if (!decisions.length) return fill(into, nothing("Nothing was decided yet.", "Renames, merges, approvals and the like are listed here, each with its undo."));
   return fill(into, el("ul", { class: "rows", "aria-label": "Decisions" }, decisions.map((one) => decisionRow(app, one))));
 }
 
 function decisionRow(app, one) {
-  const detail = Object.values(one.detail ?? {}).filter((value) => typeof value === "string").join(" → ");
   const undo = () => perform(() => send("POST", ["undo"], { decision: one.id }), "Undone.", () => app.changed());
   return el(
     "li",
     { class: "card" },
-    el("p", { class: "row-title" }, `${words(one.action)} ${one.subject.replace(/^\w+:/, "")}`, el("span", { class: `badge state-${one.state}` }, one.state)),
-    detail && el("p", { class: "row-text" }, detail),
+    el("p", { class: "row-title" }, one.words, el("span", { class: `badge state-${one.state}` }, one.state)),
     el("p", { class: "row-note" }, [moment(one.at), one.by, one.why].filter(Boolean).join(" · ")),
     one.state === "standing" && canWrite && el("div", { class: "buttons" }, writing("Undo", undo)),
   );

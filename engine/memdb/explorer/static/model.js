@@ -138,6 +138,9 @@ export function kindOf(id) {
   return start ?? "memory";
 }
 
+/** The document of a chunk, by its id. */
+export const documentOf = (id) => id.replace(/#[^#]*$/, "");
+
 /** What to call a node whose label is not known. */
 export function nameOf(id) {
   const kind = kindOf(id);

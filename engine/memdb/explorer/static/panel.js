@@ -8,7 +8,7 @@ import { kindOf, nameOf } from "./model.js";
 import { markBadges } from "./search.js";
 
 const MOST_OF_A_KIND = 50; // edges of one kind and direction that the server sends
-const SHOWN = 12; // edges of one kind before "all"
+const SHOWN = 12; // rows of one part before "all"
 
 /** The panel on the right; it shows one node or is closed. */
 export class Panel {
@@ -166,7 +166,7 @@ export class Panel {
   async #readChunks(id, list) {
     try {
       const { chunks } = await get(["documents", id, "chunks"]);
-      fill(list, chunks.map((chunk) => el("li", {}, this.#link(chunk.id, chunk.label ?? nameOf(chunk.id), "chunk"), chunk.page && el("span", { class: "faint" }, `page ${chunk.page}`))));
+      fill(list, some(chunks, (chunk) => el("li", {}, this.#link(chunk.id, chunk.label ?? nameOf(chunk.id), "chunk"), chunk.page && el("span", { class: "faint" }, `page ${chunk.page}`))));
       if (!chunks.length) fill(list, el("li", { class: "faint" }, "It has no text that could be read."));
     } catch (error) {
       fill(list, el("li", { class: "faint" }, error.message));
@@ -186,18 +186,19 @@ export class Panel {
 
   #mentioned(node) {
     if (node.kind !== "document" || !node.entities?.length) return null;
-    const rows = node.entities.map((one) => el("li", {}, this.#link(one.id, one.label, "entity"), el("span", { class: "faint" }, count(one.chunks, "chunk"))));
-    return part("entities", `Mentions (${rows.length})`, true, el("ul", { class: "links" }, rows));
+    const rows = some(node.entities, (one) => el("li", {}, this.#link(one.id, one.label, "entity"), el("span", { class: "faint" }, count(one.chunks, "chunk"))));
+    return part("entities", `Mentions (${node.entities.length})`, true, el("ul", { class: "links" }, rows));
   }
 
   #documents(node) {
-    const documents = (node.documents ?? []).filter?.((one) => one.document ?? one.id) ?? [];
+    const documents = node.documents ?? [];
     if (node.kind !== "entity" || !documents.length) return null;
+    const total = Math.max(node.usage?.documents ?? 0, documents.length);
     return part(
       "documents",
-      `Documents (${documents.length})`,
+      `Documents (${documents.length < total ? `${documents.length} of ` : ""}${total})`,
       true,
-      el("ul", { class: "links" }, documents.map((one) => el("li", {}, this.#link(one.document ?? one.id, one.label ?? nameOf(one.document ?? one.id), "document"), el("span", { class: "faint" }, count(one.chunks ?? 1, "chunk"))))),
+      el("ul", { class: "links" }, some(documents, (one) => el("li", {}, this.#link(one.document, one.label, "document"), el("span", { class: "faint" }, count(one.chunks, "chunk"))))),
     );
   }
 
@@ -209,10 +210,8 @@ export class Panel {
       groups.get(name).push(edge);
     }
     return [...groups].map(([name, edges]) => {
-      const list = el("ul", { class: "links" }, edges.slice(0, SHOWN).map((edge) => this.#edge(edge)));
-      const rest = edges.slice(SHOWN);
-      const more = rest.length > 0 && el("button", { type: "button", class: "link", onclick: () => (list.append(...rest.map((edge) => this.#edge(edge))), more.remove()) }, `All ${edges.length}`);
-      return part(`edge ${name}`, `${name} (${edges.length < MOST_OF_A_KIND ? edges.length : `${edges.length} of ${Math.max(node.edge_counts?.[edges[0].kind] ?? 0, edges.length)}`})`, true, list, more);
+      const list = el("ul", { class: "links" }, some(edges, (edge) => this.#edge(edge)));
+      return part(`edge ${name}`, `${name} (${edges.length < MOST_OF_A_KIND ? edges.length : `${edges.length} of ${Math.max(node.edge_counts?.[edges[0].kind] ?? 0, edges.length)}`})`, true, list);
     });
   }
 
@@ -253,6 +252,13 @@ export class Panel {
 
 /** The edges of a node, the heaviest of each kind and direction. */
 export const edgesOf = (node) => node.edges ?? [];
+
+// The rows of a list, the first of many before a button that brings all.
+function some(items, row) {
+  if (items.length <= SHOWN) return items.map(row);
+  const more = el("li", {}, el("button", { type: "button", class: "link", onclick: () => more.replaceWith(...items.slice(SHOWN).map(row)) }, `All ${items.length}`));
+  return [...items.slice(0, SHOWN).map(row), more];
+}
 
 function part(name, title, open, ...children) {
   return el("details", { open, data: { part: name } }, el("summary", {}, title), children);

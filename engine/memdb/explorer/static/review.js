@@ -1,21 +1,23 @@
 // The review queue: what waits for a person, with both sides and one button for each answer.
 
 import { get, send } from "./api.js";
-import { count, el, fill, nothing, shape } from "./dom.js";
+import { count, el, fill, nothing, shape, shownOf } from "./dom.js";
 import { ask, perform, writing } from "./edit.js";
 import { kindOf, nameOf } from "./model.js";
 
-const LIMIT = 50;
+const STEP = 50; // items at a time
+let most = STEP;
 
 /** The queue, the most important first. */
 export async function showReview(app, into) {
-  const { items, total = items.length } = await get(["review"], { limit: LIMIT });
+  const { items, total } = await get(["review"], { limit: most });
   app.lists.count("review", total);
   if (!items.length) return fill(into, nothing("Nothing waits for you.", "Conflicts, merges and proposals come here."));
   return fill(
     into,
-    el("p", { class: "faint" }, items.length < total ? `${items.length} of ${count(total, "item")}` : count(total, "item")),
+    el("p", { class: "faint" }, count(total, "item")),
     el("ul", { class: "rows", "aria-label": "Review queue" }, items.map((item) => card(app, item))),
+    shownOf(items.length, total, () => ((most += STEP), app.refreshTab("review"))),
   );
 }
 
@@ -33,7 +35,7 @@ function card(app, item) {
 function detail(app, { role, text }) {
   if (role === "quote") return el("blockquote", {}, text);
   const [, id, sure = ""] = /^(.*?)(, \d\.\d+)?$/s.exec(text); // of a stated relation its confidence follows
-  if (role === "source" && /^(document:|[\w.-]+\/[^\s]+$)/.test(id)) {
+  if (role === "source" && /^(document:|[\w.-]+\/)/.test(id)) {
     const open = el("button", { type: "button", class: "link", title: id, onclick: () => app.choose(id) }, shape(kindOf(id)), " ", nameOf(id));
     return el("p", { class: "row-note" }, open, sure);
   }

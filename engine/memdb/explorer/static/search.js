@@ -29,8 +29,8 @@ export class Search {
     field.addEventListener("input", () => field.value || this.clear());
   }
 
-  /** Ask the store; the answer of the last question is the one that is shown. */
-  async ask(query, { keep = false } = {}) {
+  /** Ask the store; the answer of the last question is the one that is shown. `linked`: by an address, not by a person. */
+  async ask(query, { keep = false, linked = false } = {}) {
     const asked = query.trim();
     if (!asked) return this.clear();
     if (keep && this.#asking) {
@@ -60,6 +60,8 @@ export class Search {
     this.#asking = null;
     const open = keep ? this.chosen : this.#app.panel.id; // of an address with both, the walk to its node is drawn
     this.chosen = this.answer?.hits.some((hit) => hit.id === open) ? open : null;
+    // What was open before is no answer to this: the walks are looked at. Where an address names both, both are shown.
+    if (!keep && !linked && !this.chosen) this.#app.letGo();
     this.#draw(!keep);
     await this.#app.refreshTab("results");
     if (this.#again) await this.ask(asked, { keep: true });
@@ -108,27 +110,28 @@ export class Search {
   #draw(fit) {
     const hits = this.answer?.hits ?? [];
     const walks = hits.map((hit) => hit.path);
-    const active = hits.find((hit) => hit.id === this.chosen)?.path ?? null;
-    this.#tell(active);
+    const chosen = hits.find((hit) => hit.id === this.chosen) ?? null;
+    const active = chosen?.path ?? null;
+    this.#tell(chosen);
     const seeds = new Map(walks.filter((walk) => walk.length).map(([seed]) => [seed.node, armsOf(this.answer, seed.node).map(armSaid).join(" · ")]));
     this.#app.drawWalks(walks, active, this.answer?.nodes ?? {}, hits, fit, seeds);
   }
 
   // The walk in words, below the canvas: for who cannot see it, and where the canvas is small.
-  #tell(active) {
+  #tell(hit) {
     const place = byId("walked");
-    place.hidden = !active;
-    if (active) fill(place, el("ol", { class: "walk", "aria-label": "Walk from seed to answer" }, walkSteps(this.#app, active, this.answer)));
+    place.hidden = !hit;
+    if (hit) fill(place, el("ol", { class: "walk", "aria-label": "Walk from seed to answer" }, walkSteps(this.#app, hit.path, this.answer), walkSum(hit)));
   }
 
   show(into) {
     if (this.busy && !this.answer) return fill(into, el("p", { class: "loading" }, "Searching…"));
     if (this.error) return fill(into, nothing(this.error.message, this.error.hint));
     if (!this.answer) return fill(into, this.#welcome());
-    const { hits, notes = [], arms = {}, empty_message: empty, empty_because: code } = this.answer;
+    const { hits, notes = [], arms = {}, empty_message: empty } = this.answer;
     const head = [armLine(arms), notes.map((one) => note(one))];
     if (!hits.length) {
-      return fill(into, head, nothing(empty ?? "Nothing answers this.", EMPTY_HELP[code]));
+      return fill(into, head, nothing(empty ?? "Nothing answers this."));
     }
     return fill(
       into,
@@ -200,11 +203,6 @@ export class Search {
     );
   }
 }
-
-const EMPTY_HELP = {
-  "empty-store": "Save a first memory: `memdb save TYPE/NAME`",
-  "index-behind": "Bring the index up to date: `memdb sync`",
-};
 
 function cited(citation) {
   if (typeof citation === "string") return citation;
@@ -282,8 +280,21 @@ function walkSteps(app, path, answer) {
         el("span", {}, answer.nodes?.[hop.node]?.label ?? app.labelOf(hop.node)),
         el("b", {}, score(hop.score)),
       ),
-      hop.closeness != null && el("span", { class: "walk-edge" }, `its own closeness: odds ×${Number(hop.closeness).toFixed(2)}`),
+      hop.closeness != null && el("span", { class: "walk-note" }, `its own closeness: odds ×${Number(hop.closeness).toFixed(2)}`),
       at === 0 && el("span", { class: "badges" }, seedArms.map(([arm, found]) => armBadge(arm, found))),
     ),
   );
+}
+
+// Why an answer's score is another than its walk ends with: the walk and what the arms found of a text are two reasons.
+function walkSum(hit) {
+  const end = hit.path.at(-1)?.score ?? hit.score;
+  if (score(end) === score(hit.score)) return null;
+  const why =
+    hit.score < end
+      ? "less, for what replaces it"
+      : hit.path.length > 1
+        ? `and what the arms found of it, ${score(hit.fused)}`
+        : "and a way that leads to it from other texts";
+  return el("li", { class: "walk-sum" }, el("span", { class: "walk-note" }, `${why}: `), el("b", {}, score(hit.score)));
 }
