@@ -24,7 +24,8 @@ def in_words(decision: Decision, others: Mapping[str, Decision] | None = None) -
     if action == "distinct":
         return f"told apart {' and '.join(detail['pair'])}"
     if action not in SENTENCES or "entity" not in detail:
-        outcome = f": {detail['choice']}" if action == "resolve" else ""
+        kept = ", ".join(one.removeprefix("entity:") for one in detail.get("keep", ()))
+        outcome = f": {detail['choice']} {kept}".rstrip() if action == "resolve" else ""
         return f"{_PAST.get(action, action)} {decision.subject.replace(':', ' ', 1)}{outcome}"
     names = {"what": _name(detail, "label", "entity"), "whole": _name(detail, "into_label", "into")}
     return SENTENCES[action].format_map(defaultdict(str, detail | names))

@@ -13,6 +13,9 @@ const TRIED = 1500; // nodes whose label is tried in one frame
 const HALF = 8; // px, half of a label's height
 const SPARED = 300; // nodes that no label lies over: of a dense picture the most important ones
 const CALM = 40; // lit nodes up to which each of them has its label, room or not
+const FIRST = 8; // nodes, the most connected, that have their label over lesser nodes where there is no other room
+const NODE = 1; // what takes a place on the grid
+const LABEL = 2;
 
 // Whether a score has more room below its node: where a line of the walk comes steeply from above, and none from below.
 function isBelow({ x, y }, ...others) {
@@ -46,7 +49,7 @@ export class Labels {
     if (active) this.#walk(active, byId, view, scale, seeds);
     to.font = STRONG;
     let labels = 0;
-    for (const node of [selected, hovered]) if (node && !this.#walked(active, node) && this.#label(node, view, scale, true)) labels += 1;
+    for (const node of [selected, hovered]) if (node && !this.#walked(active, node) && this.#label(node, view, scale, { always: true })) labels += 1;
     to.font = FONT;
     let left = view.k > 1.6 ? MOST : 14 + 50 * view.k;
     const calm = lit !== null && lit.size <= CALM && !active;
@@ -54,7 +57,7 @@ export class Labels {
     for (let at = 0; at < all.length && at < TRIED && (left > 0 || calm); at += 1) {
       const node = all[at];
       if ((lit && !lit.has(node.id)) || node === selected || node === hovered || this.#walked(active, node)) continue;
-      if (!this.#label(node, view, scale, calm, seeds?.get(node.id))) continue;
+      if (!this.#label(node, view, scale, { always: calm, over: calm || at < FIRST, note: seeds?.get(node.id) })) continue;
       left -= 1;
       labels += 1;
     }
@@ -80,24 +83,25 @@ export class Labels {
       const r = Math.max(node.r * scale * view.k - 3, 1);
       const x = node.x * view.k + view.x;
       const y = node.y * view.k + view.y;
-      this.#mark(x - r, y - r, x + r, y + r);
+      this.#mark(x - r, y - r, x + r, y + r, NODE);
     }
   }
 
   #column = (x) => Math.floor((x - this.#x) / CELL);
   #row = (y) => Math.floor((y - this.#y) / CELL);
 
-  #mark(left, top, right, bottom) {
+  #mark(left, top, right, bottom, as = LABEL) {
     const columns = this.#columns;
     const from = Math.max(0, this.#column(left));
     const until = Math.min(columns - 1, this.#column(right));
     const last = Math.min(this.#rows - 1, this.#row(bottom));
     for (let row = Math.max(0, this.#row(top)); row <= last; row += 1) {
-      for (let cell = from; cell <= until; cell += 1) this.#taken[row * columns + cell] = 1;
+      for (let cell = from; cell <= until; cell += 1) this.#taken[row * columns + cell] = as;
     }
   }
 
-  #isFree(left, top, right, bottom) {
+  // `over` says what may be covered.
+  #isFree(left, top, right, bottom, over = 0) {
     const columns = this.#columns;
     if (left < 0 || right > this.#width) return false;
     const from = this.#column(left);
@@ -106,13 +110,14 @@ export class Labels {
     const last = this.#row(bottom);
     if (first < 0 || last >= this.#rows) return false;
     for (let row = first; row <= last; row += 1) {
-      for (let cell = from; cell <= until; cell += 1) if (this.#taken[row * columns + cell]) return false;
+      for (let cell = from; cell <= until; cell += 1) if (this.#taken[row * columns + cell] > over) return false;
     }
     return true;
   }
 
-  // Right of its node, else left, below or above; `always` draws it on the right where all is taken.
-  #label(node, view, scale, always, note = null) {
+  // Right of its node, else left, below or above; with `over` where it covers no more than nodes; `always` draws it on the
+  // right where all is taken.
+  #label(node, view, scale, { always = false, over = always, note = null }) {
     const to = this.#to;
     const x = node.x * view.k + view.x;
     const y = node.y * view.k + view.y;
@@ -122,7 +127,8 @@ export class Labels {
     const gap = r * 1.15 + 5;
     const places = [[x + gap, y], [x - gap - wide, y], [x - wide / 2, y + r + 11], [x - wide / 2, y - r - 11]];
     const low = note ? HALF + 14 : HALF;
-    const place = places.find(([left, middle]) => this.#isFree(left, middle - HALF, left + wide, middle + low)) ?? (always ? places[0] : null);
+    const free = (what) => places.find(([left, middle]) => this.#isFree(left, middle - HALF, left + wide, middle + low, what));
+    const place = free(0) ?? (over ? free(NODE) : null) ?? (always ? places[0] : null);
     if (!place) return false;
     this.#mark(place[0], place[1] - HALF, place[0] + wide, place[1] + HALF);
     this.#text(node.short, place[0], place[1], this.#colours.text);
@@ -162,7 +168,7 @@ export class Labels {
       this.#pill(score(walk[at].score), place.x, place.y + side * (place.node.r * scale * view.k + 15), true);
     }
     for (const [at, place] of places.entries()) {
-      if (place) this.#label(place.node, view, scale, true, at === 0 ? seeds?.get(place.node.id) : null);
+      if (place) this.#label(place.node, view, scale, { always: true, note: at === 0 ? seeds?.get(place.node.id) : null });
     }
     to.font = SMALL;
     for (let at = 1; at < walk.length; at += 1) {

@@ -293,7 +293,7 @@ function walkSum(hit) {
   const why =
     hit.score < end
       ? "less, for what replaces it"
-      : hit.path.length > 1
+      : hit.path.length > 1 && hit.fused !== null
         ? `and what the arms found of it, ${score(hit.fused)}`
         : "and a way that leads to it from other texts";
   return el("li", { class: "walk-sum" }, el("span", { class: "walk-note" }, `${why}: `), el("b", {}, score(hit.score)));
