@@ -154,8 +154,12 @@ def passages_of(context: Context, name: str, description: str, body: str) -> lis
 
 def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str, str, str, str]]) -> int:
     database = context.database
-    plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
-    wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
+    cuts: dict[int, list[Window]] = {}
+    wanted = {}
+    for node, name, description, body, _ in batch:
+        plan = [(*window, sha256_text(window[2])) for window in passages_of(context, name, description, body)]
+        cuts[node] = [(start, stop, digest) for start, stop, _, digest in plan]
+        wanted.update({digest: text for _, _, text, digest in plan})
     missing = embed_texts(context, identity, wanted)
     with database.write():
         # The memory may have changed or gone while the model was at work.
@@ -164,7 +168,7 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
             database,
             identity,
             [
-                (row, [(start, stop, sha256_text(text)) for start, stop, text in plans[row[0]]])
+                (row, cuts[row[0]], windows_sum(identity, row, cuts[row[0]]))
                 for row in batch
                 if now.get(row[0]) == row[4]
             ],
@@ -183,10 +187,10 @@ def _take_over(context: Context, identity: str, nodes: list[int]) -> list[int]:
         batch = database.rows(CHOSEN, {"nodes": json.dumps(part)})
         assert context.salvage is not None
         found = window_salvage.taken(context.salvage, identity, batch)
-        cached = vectors_known(database, identity, {window[2] for windows_ in found.values() for window in windows_})
-        found = {node: cuts for node, cuts in found.items() if all(digest in cached for _, _, digest in cuts)}
+        cached = vectors_known(database, identity, {window[2] for cuts, _ in found.values() for window in cuts})
+        found = {node: (cuts, said) for node, (cuts, said) in found.items() if all(cut[2] in cached for cut in cuts)}
         with database.write():
-            _write_windows(database, identity, [(row, found[row[0]]) for row in batch if row[0] in found])
+            _write_windows(database, identity, [(row, *found[row[0]]) for row in batch if row[0] in found])
             database.set_meta("clusters_stale", "1")
         left += [node for node in part if node not in found]
     return left
@@ -279,15 +283,15 @@ def windows_sum(identity: str, row: Chosen, cuts: Sequence[Window]) -> int:
     return sum_of("windows", identity, tuple(row[1:]), list(cuts))
 
 
-def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chosen, Sequence[Window]]]) -> None:
-    """Write windows of nodes, in place of those that they had; their vectors are in the cache."""
+def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chosen, Sequence[Window], int]]) -> None:
+    """Write windows of nodes with their checksums, in place of those they had; their vectors are in the cache."""
     import numpy as np  # noqa: PLC0415
 
     run = database.connection.executemany
-    run("delete from passage where node_id = ?", [(row[0],) for row, _ in plans])
+    run("delete from passage where node_id = ?", [(row[0],) for row, *_ in plans])
     windows_ = [
         (row[0], ordinal, start, stop, identity, digest)
-        for row, cuts in plans
+        for row, cuts, _ in plans
         for ordinal, (start, stop, digest) in enumerate(cuts)
     ]
     if windows_:
@@ -312,7 +316,7 @@ def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chos
             database.set_meta("dims", str(len(blobs[0]) // struct.calcsize("f")))
     run(
         "insert or replace into embedded (node_id, model, text_sha256, windows_sum) values (?, ?, ?, ?)",
-        [(row[0], identity, row[4], windows_sum(identity, row, cuts)) for row, cuts in plans],
+        [(row[0], identity, row[4], said) for row, _, said in plans],
     )
 
 
