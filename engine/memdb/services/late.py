@@ -50,30 +50,24 @@ TOTALS = Derived(
 WAITING = Derived(("extract_memory_inserted", "extract_chunk_inserted"))
 """Which texts are to be read for names: of a new database all are, without being told."""
 
-_SPELLINGS = (
-    "delete from spelling",
-    """insert into spelling (name_key, origin, source, name, type, refused, uses)
-    select name_key, origin, source, name, coalesce(type, ''), refused, count(*)
-    from mention group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6""",
-)
 
-MENTIONS = Derived(
-    ("mention_inserted", "mention_deleted"),
-    (
-        *_SPELLINGS,
-        "insert or ignore into entity_touched select name_key, node_id from mention order by 1, 2",
-    ),
-)
+def _mentions(which: str) -> Derived:
+    return Derived(
+        ("mention_inserted", "mention_deleted"),
+        (
+            f"delete from spelling where {which}",
+            f"""insert into spelling (name_key, origin, source, name, type, refused, uses)
+            select name_key, origin, source, name, coalesce(type, ''), refused, count(*)
+            from mention where {which} group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6""",
+            f"insert or ignore into entity_touched select name_key, node_id from mention where {which} order by 1, 2",
+        ),
+    )
+
+
+MENTIONS = _mentions("true")
 """How each name is spelled, and that the entities of all mentions are to be settled."""
 
-MATCHES = Derived(
-    MENTIONS.triggers,
-    (
-        *_SPELLINGS,
-        """insert or ignore into entity_touched select name_key, node_id from mention where source = 'known'
-        order by 1, 2""",
-    ),
-)
+MATCHES = _mentions("source = 'known'")
 """The same where mentions of known names alone came or went."""
 
 KNOWN_NAMES = Derived(
