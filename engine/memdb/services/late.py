@@ -47,8 +47,11 @@ TOTALS = Derived(
 )
 """How many texts there are, and how many words in all of them."""
 
-WAITING = Derived(("extract_memory_inserted", "extract_chunk_inserted"))
-"""Which texts are to be read for names: of a new database all are, without being told."""
+WAITING = Derived(
+    ("extract_memory_inserted", "extract_chunk_inserted", "embed_memory_inserted", "embed_chunk_inserted"),
+    ("insert or ignore into embed_waiting select id from memory union all select id from chunk order by 1",),
+)
+"""Which texts are to be embedded and read for names: of a new database all are, and are read without being told."""
 
 
 def _mentions(which: str) -> Derived:

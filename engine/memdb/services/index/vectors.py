@@ -44,12 +44,14 @@ union all
 select id, prefix, '', text, text_sha256, has_secret from chunk"""
 """Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
 
-WAITING = """select id from node
-where kind in ('memory', 'chunk') and not exists (select 1 from embedded where node_id = node.id and model = ?)
+WAITING = """select id from {candidates} as node
+where not exists (select 1 from embedded where node_id = node.id and model = ?)
 and not exists (select 1 from memory where memory.id = node.id and has_secret)
 and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
 order by id"""
-"""A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
+FEW_WAITING = WAITING.format(candidates="(select node_id as id from embed_waiting)")
+ALL_WAITING = WAITING.format(candidates="(select id from node where kind in ('memory', 'chunk'))")
+"""Which texts have no windows under a model: of the store's own triggers tell it, else all are looked at."""
 
 CHOSEN = f"""select id, name, description, body, text_sha256
 from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
@@ -81,13 +83,18 @@ def pending_count(context: Context) -> int:
     """How many memories and chunks wait to be embedded under the current model; all of them where there is no model."""
     database, identity = context.database, context.embedder.status.identity or ""
     state = _state(database, identity)
-    # The answer takes a look at every text; a recall asks for it several times.
+    # Under another model the answer takes a look at every text; a recall asks for it several times.
     if _nothing_waits.get(database) == state:
         return 0
-    count = int(database.value(f"select count(*) from ({WAITING})", (identity,)))
+    count = int(database.value(f"select count(*) from ({_waiting(database, identity)})", (identity,)))
     if not count:
         _nothing_waits[database] = state
     return count
+
+
+def _waiting(database: Database, identity: str) -> str:
+    """The statement that gives the texts that wait under a model."""
+    return FEW_WAITING if database.meta("model") == identity else ALL_WAITING
 
 
 def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
@@ -114,7 +121,7 @@ def _embed_waiting(context: Context, limit: int | None, progress: Progress) -> i
     if _nothing_waits.get(database) == state:
         return 0
     # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
-    nodes = [node for (node,) in database.rows(WAITING, (identity,))]
+    nodes = [node for (node,) in database.rows(_waiting(database, identity), (identity,))]
     if not nodes:
         _nothing_waits[database] = state
         return 0
@@ -343,8 +350,8 @@ def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
     import numpy as np  # noqa: PLC0415
 
     rows = database.rows(
-        "select node.key, name || char(10) || description || char(10) || body, vector from embedded"
-        " join memory on memory.id = embedded.node_id join node on node.id = memory.id"
+        "select node.key, name || char(10) || description || char(10) || body, vector from memory"
+        " cross join embedded on embedded.node_id = memory.id join node on node.id = memory.id"
         " join passage on passage.node_id = memory.id"
         " join embedding_model using (model) join embedding using (model_id, text_sha256)"
         " order by node.key, passage.ordinal"
