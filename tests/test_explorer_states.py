@@ -46,6 +46,7 @@ def test_an_empty_store_says_how_to_fill_it_and_fills(empty: World) -> None:
         assert "memdb save" in page.inner_text("#list")
         assert "memdb add" in page.inner_text("#list")
         until(lambda: "Nothing to draw yet" in page.inner_text("#cover"), "the empty graph")
+        assert page.is_hidden("#filters .kinds")  # nor the frame of a legend of nothing
         empty.picture(page, "empty")
         page.fill("#search", "first")
         page.press("#search", "Enter")

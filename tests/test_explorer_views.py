@@ -112,7 +112,9 @@ def test_a_long_list_of_the_panel_shows_its_beginning(page: Any) -> None:
 
 
 def test_messages_do_not_pile_up(page: Any) -> None:
-    page.evaluate("import('./-/static/edit.js').then(({ toast }) => [1, 2, 3, 4, 5].forEach((n) => toast(`told ${n}`)))")
+    page.evaluate(
+        "import('./-/static/edit.js').then(({ toast }) => [1, 2, 3, 4, 5].forEach((n) => toast(`told ${n}`)))"
+    )
     until(lambda: "told 5" in page.inner_text("#toasts"), "the last message")
     assert page.locator(".toast > div").all_inner_texts() == ["told 3", "told 4", "told 5"]
 
@@ -145,7 +147,9 @@ def test_a_passage_that_was_found_stands_beside_its_document(page: Any) -> None:
 
 def test_a_long_name_of_a_passage_keeps_its_own_heading(page: Any) -> None:
     search(page, "bollards of berth 7")
-    page.evaluate("memdb.model.known.get(document.querySelector('.hit').dataset.id).label = `${'x'.repeat(60)} › Berth 7`")
+    page.evaluate(
+        "memdb.model.known.get(document.querySelector('.hit').dataset.id).label = `${'x'.repeat(60)} › Berth 7`"
+    )
     page.evaluate("memdb.redraw(0)")
     name = page.evaluate("memdb.graph.scene.byId.get(document.querySelector('.hit').dataset.id).short")
     assert name.startswith("…")
@@ -234,7 +238,7 @@ def test_the_most_connected_has_its_name_among_many(page: Any) -> None:
     # All others close around it, as in a store whose every text mentions one name.
     page.evaluate(
         "(() => { const { nodes } = memdb.graph.scene; nodes.forEach((node, at) => {"
-        " const turn = at * 2.4; node.x = Math.cos(turn) * Math.sqrt(at) * 16; node.y = Math.sin(turn) * Math.sqrt(at) * 16; });"
+        " const turn = at * 2.4; node.x = Math.cos(turn) * Math.sqrt(at) * 7; node.y = Math.sin(turn) * Math.sqrt(at) * 7; });"
         " memdb.graph.fit(false); memdb.graph.paint(); })()"
     )
     assert most in painted(page)["texts"]

@@ -205,13 +205,25 @@ def test_a_chunk_stands_in_its_document_and_section(server: Server) -> None:
     assert "Ada Wren builds engines." in node["text"]
 
 
+def test_a_passage_of_lines_is_no_markdown_and_has_a_name(writing: Server, tmp_path: Path) -> None:
+    (tmp_path / "access.log").write_text("GET /_health_ 200\n# Ada Wren asks\n", encoding="utf-8")
+    store = writing.explorer.served(exploring._place(writing.datasette, "memory")).store
+    store.add([tmp_path / "access.log"], embed=False)
+    [listed] = [one for one in store.documents.list() if one.title == "access.log"]
+    node = writing.get(f"node/{quote(f'{listed.id}#1', safe='')}")
+    assert (node["label"], node["html"]) == ("access.log#1", None)
+    assert node["text"] == "GET /_health_ 200\n# Ada Wren asks"
+    edges = writing.get("node/entity%3Aada%20wren")["edges"]
+    assert "access.log#1" in {edge["other"]["label"] for edge in edges}
+
+
 def test_a_document_an_entity_and_a_tag(server: Server) -> None:
     document = server.get("node/document%3Adocs%2Fguide.html")
     assert (document["chunk_count"], document["file"], document["marks"]) == (2, "docs/guide.html", {"stale": False})
     assert {"id": "entity:ada wren", "label": "Ada Wren", "chunks": 1} in document["entities"]
     entity = server.get("node/entity%3Aada%20wren")
     assert (entity["name"], entity["type"], entity["usage"]["mentions"]) == ("Ada Wren", "person", 2)
-    assert [one["document"] for one in entity["documents"]] == ["document:docs/guide.html"]
+    assert [(one["document"], one["label"]) for one in entity["documents"]] == [("document:docs/guide.html", "Ferries")]
     tag = server.get("node/tag%3Apeople")
     assert [(edge["direction"], edge["other"]["id"]) for edge in tag["edges"]] == [("in", "user/ada")]
 
@@ -459,6 +471,11 @@ def test_a_rename_and_its_undo(writing: Server) -> None:
     assert [one["why"] for one in writing.get("log")["decisions"]] == ["she said so"]
     writing.write("POST", "undo", {"decision": done["decision"]["id"]})
     assert writing.get("entities/ada%20wren")["name"] == "Ada Wren"
+    # The log says what was taken back, also where it lists only the last decision.
+    renamed = "renamed Ada Wren to Ada Lark"
+    undone = f"undid {done['decision']['id']}: {renamed}"
+    assert [one["words"] for one in writing.get("log")["decisions"]] == [undone, renamed]
+    assert [one["words"] for one in writing.get("log?limit=1")["decisions"]] == [undone]
 
 
 def test_a_retype_and_nothing(writing: Server) -> None:

@@ -44,9 +44,7 @@ class Guard:
     `refuse` says it in the shape that errors of the app have.
     """
 
-    def __init__(
-        self, app: App, *, hosts: Collection[str], token: str | None, refuse: Refuse | None = None
-    ) -> None:
+    def __init__(self, app: App, *, hosts: Collection[str], token: str | None, refuse: Refuse | None = None) -> None:
         self._app, self._token, self._refuse = app, token, refuse or _answer
         self._hosts = {host.casefold() for host in hosts}
 
