@@ -298,8 +298,8 @@ def test_the_log_has_decisions_about_the_vocabulary_and_undoes_them(root: Path) 
 
 
 def test_the_log_marks_what_is_held_and_what_contradicts() -> None:
-    from memdb.services.decisions import Decision
     from memdb.services.decision_words import in_words
+    from memdb.services.decisions import Decision
     from memdb_cli.decisions import remarks, state_of
 
     plain = Decision(

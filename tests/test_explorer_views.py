@@ -195,9 +195,10 @@ HOOK = """() => {
   const { prototype } = CanvasRenderingContext2D;
   const { roundRect, fillText, clearRect } = prototype;
   globalThis.painted = { pills: [], texts: [] };
-  prototype.clearRect = function (...values) { painted.pills = []; painted.texts = []; return clearRect.apply(this, values); };
-  prototype.roundRect = function (...values) { painted.pills.push(values.slice(0, 4)); return roundRect.apply(this, values); };
-  prototype.fillText = function (...values) { painted.texts.push(values[0]); return fillText.apply(this, values); };
+  const hooked = (call, note) => function (...values) { note(values); return call.apply(this, values); };
+  prototype.clearRect = hooked(clearRect, () => Object.assign(painted, { pills: [], texts: [] }));
+  prototype.roundRect = hooked(roundRect, (values) => painted.pills.push(values.slice(0, 4)));
+  prototype.fillText = hooked(fillText, ([text]) => painted.texts.push(text));
   memdb.graph.paint();
 }"""
 """Notes the labels of each picture."""
@@ -238,7 +239,8 @@ def test_the_most_connected_has_its_name_among_many(page: Any) -> None:
     # All others close around it, as in a store whose every text mentions one name.
     page.evaluate(
         "(() => { const { nodes } = memdb.graph.scene; nodes.forEach((node, at) => {"
-        " const turn = at * 2.4; node.x = Math.cos(turn) * Math.sqrt(at) * 7; node.y = Math.sin(turn) * Math.sqrt(at) * 7; });"
+        " const [turn, far] = [at * 2.4, Math.sqrt(at) * 7];"
+        " node.x = Math.cos(turn) * far; node.y = Math.sin(turn) * far; });"
         " memdb.graph.fit(false); memdb.graph.paint(); })()"
     )
     assert most in painted(page)["texts"]
@@ -274,7 +276,7 @@ def test_an_address_chooses_its_node_also_where_the_graph_comes_before_it(world:
     with opened(world.chrome, world.page_address) as (page, seen):
         at_rest(page)
         held: list[Any] = []
-        page.route("**/memory/node/*", lambda route: held.append(route))
+        page.route("**/memory/node/*", lambda route: held.extend([route]))  # it takes no method of a list itself
         page.goto(f"{world.address}/memory/explorer#node=user%2Ftomas")
         page.reload()
         at_rest(page)
