@@ -132,9 +132,12 @@ def test_thousands_of_nodes_are_drawn_moved_and_measured(page: Any, world: World
     (world.pictures / "frames.json").write_text(json.dumps({"nodes": SHOWN, **measured}, indent=1) + "\n")
     assert measured["layout_steps"] <= 200  # it comes to rest
     # Dragged by hand it shows fewer edges, and all again once it stands still.
-    page.evaluate("memdb.graph.moved()")
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.evaluate("memdb.graph.drawing.drawn.edges") <= 1_500
+    # (On a busy machine a frame can take so long that it stands still again before it is drawn: it is dragged anew then.)
+    drag = (
+        "new Promise((done) => { memdb.graph.moved();"
+        " requestAnimationFrame(() => done(memdb.graph.drawing.drawn.edges)); })"
+    )
+    until(lambda: page.evaluate(drag) <= 1_500, "fewer edges")
     assert drawn(page)["edges"] > 1_500
 
 
@@ -172,12 +175,26 @@ def test_filters_by_kind_and_by_type(page: Any, world: World) -> None:
     page.get_by_role("button", name="tags", exact=True).click()
     assert count(page, "nodes") == kinds["memory"]
     page.select_option("select[aria-label='Type']", "episode")
+    until(lambda: page.evaluate("!memdb.model.nodes.some(({ type }) => type !== 'episode')"), "only these")
     episodes = page.evaluate("memdb.model.nodes.map(({ id }) => id)")
     assert episodes
     assert all(one.startswith("episode/") for one in episodes)
     assert count(page, "nodes") == len(episodes)
     at_rest(page)
     world.picture(page, "large-filtered")
+
+
+def test_of_a_type_all_are_drawn_and_not_only_those_of_the_first_view(page: Any) -> None:
+    every = page.evaluate("memdb.model.total.types.memory.user")
+    before = page.evaluate("memdb.model.nodes.filter(({ type }) => type === 'user').length")
+    assert before < every <= 1_000
+    page.select_option("select[aria-label='Type']", "user")
+    drawn_now = "memdb.model.nodes.filter(({ type }) => type === 'user').length"
+    until(lambda: page.evaluate(drawn_now) == every, "all of them")
+    assert page.evaluate("memdb.model.nodes.every(({ id, type }) => type === 'user' || memdb.model.neighbours.has(id))")
+    assert page.inner_text("#totals") == f"{count(page, 'nodes'):,} nodes"
+    page.select_option("select[aria-label='Type']", "")
+    until(lambda: count(page, "nodes") == 1_000, "the first view again")
 
 
 def test_a_search_reaches_what_the_first_view_leaves_out(page: Any, world: World) -> None:

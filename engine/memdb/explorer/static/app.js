@@ -124,7 +124,7 @@ class App {
   async reload(heat) {
     let answer;
     try {
-      answer = await get(["graph"], { limit: this.limit, rollup: 1 });
+      answer = await get(["graph"], { limit: this.limit, rollup: 1, types: this.model.asked() });
     } catch (error) {
       this.#cover(error.message, el("p", { class: "faint" }, coded(error.hint)), el("button", { type: "button", onclick: () => this.reload(1) }, "Try again"));
       return;
@@ -133,12 +133,13 @@ class App {
     this.model.total = total;
     this.model.truncated = answer.truncated ?? false;
     this.model.put("base", answer);
-    const shown = answer.truncated ? `${answer.nodes.length.toLocaleString("en")} of ` : "";
-    byId("totals").textContent = total.nodes ? `${shown}${count(total.nodes, "node")}` : "";
     if (this.graph) {
-      this.#cover(total.nodes || answer.nodes.length ? null : "Nothing to draw yet. The store is empty.");
+      this.#cover(total.nodes || this.model.type ? null : "Nothing to draw yet. The store is empty.");
       this.redraw(heat);
     } else this.model.join();
+    const shown = answer.truncated ? `${answer.nodes.length.toLocaleString("en")} of ` : "";
+    const said = this.model.type ? count(this.model.nodes.length, "node") : `${shown}${count(total.nodes, "node")}`;
+    byId("totals").textContent = total.nodes ? said : "";
     if (this.lists.open === "results" && !this.search.query) this.lists.refresh("results");
   }
 
@@ -149,7 +150,7 @@ class App {
     const fresh = this.model.nodes.some((node) => node.x === undefined);
     this.graph.set(this.model, fresh ? Math.max(heat, 0.35) : heat);
     showFilters(this, () => this.redraw(0.1), (limit) => {
-      this.limit = limit;
+      this.limit = limit ?? this.limit;
       this.reload(0.8).then(() => this.graph.fitAll());
     });
     byId("canvas").setAttribute("aria-label", `Graph of ${count(this.model.nodes.length, "node")} and ${count(this.model.edges.length, "edge")}`);

@@ -34,7 +34,7 @@ export function showFilters(app, changed, resized) {
     ),
     types.length > 1 && choice("Type", [["", "all types"], ...types.map((type) => [type, type])], model.type, (value) => {
       model.type = value;
-      changed();
+      resized();
     }),
     (model.truncated || (model.total?.nodes ?? 0) > SIZES[0][0]) && choice("How many nodes", SIZES.map(([size, label]) => [String(size), label]), String(app.limit), (value) => resized(Number(value))),
   );

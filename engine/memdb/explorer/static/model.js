@@ -51,6 +51,7 @@ export class Model {
     const shown = new Map();
     this.#shown = shown;
     const walked = new Set(this.layers.get("walk")?.ids ?? []);
+    const kept = new Set([...walked, ...(this.layers.get("focus")?.ids ?? [])]);
     for (const { ids } of this.layers.values()) {
       for (const id of ids) {
         const node = this.known.get(id);
@@ -73,6 +74,8 @@ export class Model {
         this.#join({ ...edge, source, target });
       }
     }
+    // Of one type, what is of no type or of another is there for what it joins.
+    if (this.type) for (const [id, node] of shown) if (node.type !== this.type && !kept.has(id) && !this.neighbours.has(id)) shown.delete(id);
     this.nodes = [...shown.values()].sort((a, b) => b.degree - a.degree || (a.id < b.id ? -1 : 1));
     this.#place();
   }
@@ -89,6 +92,13 @@ export class Model {
   #passes(node) {
     if (this.hiddenKinds.has(node.kind)) return false;
     return !this.type || !["entity", "memory"].includes(node.kind) || node.type === this.type;
+  }
+
+  /** The types to ask for, that the most connected of them are drawn: with an entity's come documents, which mention it. */
+  asked() {
+    if (!this.type) return [];
+    const { entity = {}, document = {} } = this.total?.types ?? {};
+    return this.type in entity ? [this.type, ...Object.keys(document)] : [this.type];
   }
 
   #isOpen(node) {
