@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +19,11 @@ import sqlite_vec
 from datasette.app import Datasette
 
 from memdb.base import resources
-from memdb.datasette_plugin import cells, describing, stores
+from memdb.datasette_plugin import cells, describing, exploring, stores
 from memdb.store import Store
 from tests.answer_support import Answered, answer
+from tests.browser import REPOSITORY
+from tests.conftest import write_files
 from tests.fake_embedder import FakeEmbedder
 
 TEXTS = {
@@ -154,6 +159,45 @@ def test_bodies_are_pages_and_nothing_in_them_is_obeyed(store: Store) -> None:
 )  # fmt: skip
 def test_how_a_cell_looks(value: object, column: str, table: str | None, expected: str | None) -> None:
     assert cells.render(value, column, table, "/m") == expected
+
+
+def test_what_is_saved_after_a_recall_shows(tmp_path: Path, no_model: None) -> None:
+    write_files(tmp_path / "notes", TEXTS)
+    with Store.init(tmp_path / "notes") as made:
+        made.sync()
+    datasette = Datasette([str(made.place.database)])
+
+    def rows(path: str) -> list[Any]:
+        return list(asyncio.run(datasette.client.get(f"/memory/{path}&_shape=array")).json())
+
+    asyncio.run(datasette.invoke_startup())
+    assert len(rows("memories.json?_size=100")) == len(TEXTS)
+    assert rows("recall.json?query=Corvin%20Works")
+    words = [
+        sys.executable,
+        "-m",
+        "memdb_cli",
+        "save",
+        "user/cleo",
+        "--body",
+        "Cleo sails.",
+        "--root",
+        str(tmp_path / "notes"),
+    ]
+    paths = os.pathsep.join([str(REPOSITORY / "engine"), str(REPOSITORY / "cli"), os.environ.get("PYTHONPATH", "")])
+    subprocess.run(words, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": paths})
+    assert len(rows("memories.json?_size=100")) == len(TEXTS) + 1
+    assert "user/cleo" in {row["id"] for row in rows("recall.json?query=who%20is%20Cleo")}
+    exploring.explorer_of(datasette).close()
+
+
+def test_passages_of_code_keep_their_signs(tmp_path: Path, no_model: None) -> None:
+    (tmp_path / "crane.py").write_text("def __init__(self):\n    # <b>no</b> heading\n    pass\n", encoding="utf-8")
+    (tmp_path / "notes").mkdir()
+    with Store.init(tmp_path / "notes") as made:
+        made.add([tmp_path / "crane.py"])
+        text = page(made, "/memory/chunks")
+    assert "def __init__(self):\n    # &lt;b&gt;no&lt;/b&gt; heading\n    pass" in text
 
 
 def test_another_database_is_left_alone(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from datasette.app import Datasette
 from datasette.utils import tilde_encode
 from datasette.utils.sqlite import sqlite3
 
-from memdb.datasette_plugin import stores
+from memdb.datasette_plugin import exploring, stores
 from memdb.store import Store
 from tests.explorer_store import explorer_store
 from tests.fake_embedder import FakeEmbedder
@@ -57,7 +57,7 @@ class Browsed:
         self.datasette = Datasette([str(database)])
         self.connection = sqlite3.connect(database.as_uri() + "?mode=ro", uri=True)
         self.connection.row_factory = sqlite3.Row
-        stores.prepare(self.connection, database)
+        stores.prepare(self.connection, exploring.recalling(self.datasette, "memory"))
 
     def get(self, paths: list[str], accept: str = "text/html") -> list[Any]:
         async def ask() -> list[Any]:

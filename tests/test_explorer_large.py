@@ -132,7 +132,7 @@ def test_thousands_of_nodes_are_drawn_moved_and_measured(page: Any, world: World
     (world.pictures / "frames.json").write_text(json.dumps({"nodes": SHOWN, **measured}, indent=1) + "\n")
     assert measured["layout_steps"] <= 200  # it comes to rest
     # Dragged by hand it shows fewer edges, and all again once it stands still.
-    # (On a busy machine a frame can take so long that it stands still again before it is drawn: it is dragged anew then.)
+    # On a busy machine a frame can take so long that all stands still before it is drawn: it is dragged anew then.
     drag = (
         "new Promise((done) => { memdb.graph.moved();"
         " requestAnimationFrame(() => done(memdb.graph.drawing.drawn.edges)); })"

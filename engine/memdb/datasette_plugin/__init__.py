@@ -23,7 +23,7 @@ def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) 
     """Let a store open: with sqlite-vec where this Python loads extensions, without its tables where it does not."""
     file = stores.file_of(datasette, database)
     if file is not None:
-        stores.prepare(conn, file)
+        stores.prepare(conn, exploring.recalling(datasette, database))
 
 
 @hookimpl
@@ -51,6 +51,8 @@ def render_cell(  # noqa: PLR0917 (as Datasette gives them)
     """Markdown as a page, JSON lists as lists, and ids and `[[links]]` as links to their rows."""
     if stores.file_of(datasette, database) is None:
         return None
+    if (table, column) == ("chunks", "text") and (lines := cells.as_lines(value, row["document"])) is not None:
+        return lines
     base = datasette.urls.database(database)
     if not cells.is_linked(value, column, table):
         return cells.render(value, column, table, base)

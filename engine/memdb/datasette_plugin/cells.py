@@ -10,7 +10,8 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from memdb.base.text import expose_hidden
-from memdb.explorer.rendering import html
+from memdb.domain.formats import FORMATS
+from memdb.explorer.rendering import PROSE, html
 
 BODIES = {("memories", "body"), ("memory", "body"), ("chunks", "text"), ("chunk", "text")}
 """Cells that hold Markdown; a query's own columns stay as they are."""
@@ -38,6 +39,18 @@ ID_OF = {
     "orphans": "memories",
 }
 """Views whose column `id` has the id of what they list."""
+
+
+LINES = {suffix for name, (_, suffixes) in FORMATS.items() if name not in PROSE for suffix in suffixes.split()}
+"""Extensions of documents whose passages are no Markdown: code, tables, logs."""
+
+
+def as_lines(value: Any, document: Any) -> Markup | None:
+    """A passage of a document as it is written, which Datasette shows line by line; None where it is Markdown."""
+    if not isinstance(value, str) or not str(document).endswith(tuple(LINES)):
+        return None
+    shown = value if len(value) <= CELL_CHARACTERS else value[:CELL_CHARACTERS] + "\n\n…"
+    return escape(expose_hidden(shown))
 
 
 def is_linked(value: Any, column: str, table: str | None) -> bool:

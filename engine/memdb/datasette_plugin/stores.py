@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -81,8 +82,8 @@ def root_of(file: Path) -> Path | None:
     return file.parent.parent if file.parent.name == FOLDER else None
 
 
-def prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Load sqlite-vec, or hide its tables behind empty ones; add `memdb_match` and `memdb_recall`.
+def prepare(connection: sqlite3.Connection, recall: Callable[[str], str]) -> None:
+    """Load sqlite-vec, or hide its tables behind empty ones; add `memdb_match`, and `recall` as `memdb_recall`.
 
     Datasette's own search, `escape_fts`, becomes that of the store: the index has words in pieces, and any text is
     right.
@@ -91,7 +92,7 @@ def prepare(connection: sqlite3.Connection, file: Path) -> None:
         hide_vec_tables(connection)
     for name in ("memdb_match", "escape_fts"):
         connection.create_function(name, 1, lambda text: match(str(text or "")), deterministic=True)
-    connection.create_function("memdb_recall", 1, lambda text: _recall(file, str(text or "")))
+    connection.create_function("memdb_recall", 1, lambda text: recall(str(text or "")))
 
 
 def _load_vec(connection: sqlite3.Connection) -> bool:
@@ -156,18 +157,3 @@ def hide_vec_tables(connection: sqlite3.Connection) -> None:
 def match(text: str) -> str:
     """Any text as an FTS5 query for any of its words, as the index has them."""
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in query_words(text)) or '""'
-
-
-def _recall(file: Path, text: str) -> str:
-    """The hits of a recall as JSON: the store's own answer, on a connection of its own."""
-    import json  # noqa: PLC0415
-    from dataclasses import asdict  # noqa: PLC0415
-
-    import memdb  # noqa: PLC0415
-
-    root = root_of(file)
-    if root is None:
-        return json.dumps([{"id": None, "reason": "The database lies outside of its store: recall needs the files."}])
-    with memdb.open(root) as store:
-        answer = store.recall(text)
-        return json.dumps([asdict(hit) for hit in answer.hits], ensure_ascii=False, default=str)

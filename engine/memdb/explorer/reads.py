@@ -9,7 +9,7 @@ from typing import Any
 from memdb.base.text import expose_hidden
 from memdb.domain import injection
 from memdb.errors import NotFound
-from memdb.explorer.rendering import CHARACTERS, html
+from memdb.explorer.rendering import CHARACTERS, PROSE, html
 from memdb.services.decision_words import in_words, undone_by
 from memdb.services.graph_reading import MOST_OF_A_KIND, Around
 from memdb.services.memories.reading import ChunkListed
@@ -262,10 +262,6 @@ def _common(around: Around) -> Answer:
         "edge_counts": counts,
         "marks": {},
     }
-
-
-PROSE = ("markdown", "html", "docx", "pdf", "notebook")
-"""Formats whose passages are read as Markdown; of others, the lines and signs are what they are."""
 
 
 def _text(text: str, *, prose: bool = True) -> Answer:

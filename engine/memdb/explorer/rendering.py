@@ -16,6 +16,8 @@ from memdb.base.text import expose_hidden
 CHARACTERS = 200_000
 """Of a text that is shown as a page: a whole report, and no more than a browser lays out at once."""
 
+PROSE = ("markdown", "html", "docx", "pdf", "notebook")
+"""Formats whose passages are read as Markdown; of others, the lines and signs are what they are."""
 
 LINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 """A link as it is written in a text."""
