@@ -94,15 +94,19 @@ class Seen:
 
         rows = database.rows(READ, (json.dumps(self.block.passages[at].tolist()),))
         width = self.vectors.shape[1] * 4  # bytes of float32
-        if len(rows) != len(at) or any(len(vector) != width for _, _, vector in rows):
+        if len(rows) != len(at):
             return False
-        whole = np.rint(np.frombuffer(b"".join(row[2] for row in rows), dtype="<f4").reshape(len(rows), -1) * WHOLE)
-        if np.abs(whole).max(initial=0) > WHOLE:
+        passages, nodes, blobs = zip(*rows, strict=True)
+        if set(map(len, blobs)) != {width}:
+            return False
+        whole = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(rows), -1) * WHOLE
+        np.rint(whole, out=whole)
+        if whole.max() > WHOLE or whole.min() < -WHOLE:
             return False  # no unit vector
-        found = np.searchsorted(self.block.passages, [passage for passage, _, _ in rows])
+        found = np.searchsorted(self.block.passages, passages)
         slots, self.free = self.free[: len(rows)], self.free[len(rows) :]
         self.vectors[slots] = whole
-        self.nodes[slots] = [node for _, node, _ in rows]
+        self.nodes[slots] = nodes
         self.slots[found] = slots
         return True
 

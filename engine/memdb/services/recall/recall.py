@@ -19,7 +19,7 @@ from memdb.errors import NotFound, UsageError
 from memdb.services.context import Context
 from memdb.services.index import vectors
 from memdb.services.recall import dating, past, reranking, suspecting
-from memdb.services.recall.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
+from memdb.services.recall.answers import Arm, Citation, Filters, Hit, Hop, Recall
 from memdb.services.recall.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
 
 ARMS = ("vector", "keyword", "entity")
@@ -140,7 +140,7 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
                 raise UsageError(f"The score of {key} is {score}; scores lie above 0 and up to 1.")
             if database.value("select 1 from node where key = ?", (key,)) is None:
                 raise NotFound(f"There is no node {key}.", hint="`memdb list` shows the memories; a tag is `tag:NAME`.")
-        pool = Pool({key: (score, {}) for key, score in sorted(seeds, key=lambda seed: (-seed[1], seed[0]))})
+        pool = Pool(dict(sorted(seeds, key=lambda seed: (-seed[1], seed[0]))))
         walk = _walk(pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
         hits = suspecting.marked(context, [_hit(row, pool) for row in run(database, walk)])
         hubs = database.rows(resources.query("cascade_hubs"), walk[1]) if hops else []
@@ -165,7 +165,7 @@ def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str =
     step = EDGE_WEIGHTS["supersedes"] * DECAY
     confident = CONFIDENT_ALONE + pool.largeness * (CONFIDENT - CONFIDENT_ALONE)
     values = {
-        "pool": json.dumps({key: score for key, (score, _) in pool.found.items()}),
+        "pool": json.dumps(pool.found),
         "allowed": pool.allowed,
         "seeds": seeds,
         "hops": hops,
@@ -194,7 +194,6 @@ def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> H
     key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, valid_to = row[:12]
     document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
     headings = tuple(json.loads(heading_path)) if document else ()
-    fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
         id=key,
         kind=kind,
@@ -204,8 +203,8 @@ def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> H
         description=description,
         file=file,
         path=_path(trail),
-        arms=by,
-        fused=fused,
+        arms=pool.said(key),
+        fused=pool.found.get(key),
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
         conflicts=tuple(json.loads(conflicts)),
@@ -226,9 +225,6 @@ def _as_of(context: Context, result: Recall, pool: Pool, filters: Filters, limit
     hits += past.gone_hits(database, telling, filters, similarities)
     result.hits = sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
     result.notes += past.remarks(database, then, vectors=pool.arms["vector"].state == "on", kinds=filters.kinds)
-
-
-_NOT_FOUND: tuple[float | None, dict[str, Found]] = (None, {})
 
 
 def _is_over(day: str | None) -> bool:
@@ -316,7 +312,6 @@ __all__ = [
     "Arm",
     "Citation",
     "Filters",
-    "Found",
     "Hit",
     "Hop",
     "Recall",
