@@ -23,7 +23,7 @@ LINKED = [("user/a", "links_to", "user/near"), ("user/a", "links_to", "user/far"
 
 
 def walked(store: Store, pool: Pool, *, paths: str = "evidence") -> dict[str, Hit]:
-    statement = recalling._walk(pool, limit=50, hops=2, paths=paths)
+    statement = recalling._walk(store._context.database, pool, limit=50, hops=2, paths=paths)
     return {row[0]: recalling._hit(row, pool) for row in arms.run(store._context.database, statement)}
 
 
@@ -179,7 +179,7 @@ def test_a_record_is_one_answer_however_many_parts_it_has(
     pool = Pool({key: 0.9 + 0.001 * at for at, key in enumerate(parts[:-1])})
     pool.found |= {f"document:{file.as_posix()}#{name}": 0.5 for name in ("twin", "twin~" + str(len(parts) + 2))}
     pool.found |= {f"document:{file.as_posix()}#r{at}": 0.3 - 0.01 * at for at in range(4)}
-    statement = recalling._walk(pool, limit=5, hops=0)
+    statement = recalling._walk(store._context.database, pool, limit=5, hops=0)
     hits = [row[0].rpartition("#")[2] for row in arms.run(store._context.database, statement)]
     best = parts[-2].rpartition("#")[2]
     # Two lines of one id are two records, of which none is dropped.

@@ -1,4 +1,4 @@
--- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by key,
+-- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by node id,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
 -- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
 with recursive
@@ -7,7 +7,7 @@ allowed as materialized (
 ),
 pool as materialized (
     select node.id as node_id, node.key, node.kind, found.value as score
-    from json_each(:pool) as found join node on node.key = found.key
+    from json_each(:pool) as found join node on node.id = cast(found.key as integer)
 ),
 -- A seed that is hardly likelier than others is no ground for what lies around it: below :confident it starts with the less.
 seed as materialized (

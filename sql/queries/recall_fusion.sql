@@ -26,9 +26,9 @@ posting as materialized (
     )
 ),
 -- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
--- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken.
--- To twelve digits, because the last one depends on the order of addition; to round takes longer than to add, and texts that are no
--- candidates by far, which are most, are left out before.
+-- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken,
+-- null where none is. To twelve digits, because the last one depends on the order of addition; to round takes longer than to add, and
+-- texts that are no candidates by far, which are most, are left out before.
 matched as materialized (
     select node_id, words, words = :words as whole, round(min(1.0, share), 12) as share, round(bulk, 12) as bulk, round(nullif(rest, bulk), 12) as rest
     from (
@@ -180,7 +180,7 @@ scored as materialized (
     from (select *, root * root * root * root as fourth from mixed)
 )
 select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
-       vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
+       vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity, node.id as node_id
 from scored
 join node on node.id = scored.node_id
 where scored.mixed > 0 or evidence > 0

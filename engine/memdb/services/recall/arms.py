@@ -104,8 +104,8 @@ NOT_ASKED = "not asked for"
 """Why an arm is off that the caller left out."""
 
 
-PLACES = {"vector": 2, "keyword": 4, "entity": 7}
-"""The column of a row of the fusion that has a text's place in the ranking of an arm."""
+PLACES, NODE = {"vector": 2, "keyword": 4, "entity": 7}, 9
+"""The columns of a row of the fusion that have a text's place in the ranking of each arm, and its node."""
 
 Statement = tuple[str, dict[str, Any]]
 """The name of a query file and the values for it."""
@@ -345,8 +345,9 @@ def _told(database: Database, terms: Terms, values: dict[str, Any], near: Sequen
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
-    _, _, vector_place, vector_similarity, keyword_place, keyword_similarity, share, *entity = row
-    entity_place, entity_similarity = entity
+    vector_place, vector_similarity, keyword_place, keyword_similarity, share, entity_place, entity_similarity = row[
+        2:9
+    ]
     by = {}
     if vector_place is not None:
         by["vector"] = Found(vector_place, vector_similarity)

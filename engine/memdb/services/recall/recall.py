@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 
 from memdb.base import resources
+from memdb.base.storage import Database
 from memdb.base.words import QUERY_CAP
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
@@ -20,7 +21,7 @@ from memdb.services.context import Context
 from memdb.services.index import vectors
 from memdb.services.recall import dating, past, reranking, suspecting
 from memdb.services.recall.answers import Arm, Citation, Filters, Hit, Hop, Recall
-from memdb.services.recall.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
+from memdb.services.recall.arms import KEYWORD_ALONE, KEYWORD_WEAK, NODE, NOT_ASKED, Pool, Statement, find, run
 
 ARMS = ("vector", "keyword", "entity")
 """The arms of a recall, unless fewer are asked for."""
@@ -71,6 +72,8 @@ DIGITS = 12
 SUCCESSION_LIMIT = 16
 """How many memories may replace one another in a row."""
 
+NODES = "select key, id from node where key in (select value from json_each(?))"
+
 
 def recall(
     context: Context,
@@ -88,7 +91,7 @@ def recall(
         pool = find(context, query, filters, arms)
         pool.found, seen = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
         deep = limit if reranking.reranker(context) is None else max(limit, reranking.DEPTH)
-        rows = run(context.database, _walk(pool, limit=deep, hops=hops, paths=paths))
+        rows = run(context.database, _walk(context.database, pool, limit=deep, hops=hops, paths=paths))
         result = Recall(query, [_hit(row, pool, seen) for row in rows], pool.arms, notes=seen.notes)
         if pool.then is not None:
             _as_of(context, result, pool, filters, deep)
@@ -123,7 +126,8 @@ def recall_sql(
         filters = filters or Filters()
         pool = find(context, query, filters, arms)
         pool.found, _ = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
-    statements = (*pool.statements, _walk(pool, limit=limit, hops=hops, paths=paths))
+        walk = _walk(context.database, pool, limit=limit, hops=hops, paths=paths)
+    statements = (*pool.statements, walk)
     return "\n".join(with_values(resources.query(name), values) for name, values in statements)
 
 
@@ -141,7 +145,7 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
             if database.value("select 1 from node where key = ?", (key,)) is None:
                 raise NotFound(f"There is no node {key}.", hint="`memdb list` shows the memories; a tag is `tag:NAME`.")
         pool = Pool(dict(sorted(seeds, key=lambda seed: (-seed[1], seed[0]))))
-        walk = _walk(pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
+        walk = _walk(database, pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
         hits = suspecting.marked(context, [_hit(row, pool) for row in run(database, walk)])
         hubs = database.rows(resources.query("cascade_hubs"), walk[1]) if hops else []
     result = Recall("", hits, {"vector": off, "keyword": off, "entity": off})
@@ -156,16 +160,23 @@ def at(filters: Filters | None, now: str | None) -> Filters | None:
     return filters if now is None else replace(filters or Filters(), now=now)
 
 
-def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best") -> Statement:
+def _walk(
+    database: Database, pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best"
+) -> Statement:
     """The cascade from a pool, with its values. Raises UsageError for a limit below 1 and hops below 0."""
     if paths not in PATHS:
         raise UsageError(f"There is no rule {paths!r} for paths; there are {' and '.join(PATHS)}.")
     if limit < 1 or hops < 0:
         raise UsageError(f"The limit must be 1 or more and the hops 0 or more, not {limit} and {hops}.")
+    # By their ids they are found in pages that the fusion read; by its key each takes another one of a large index.
+    nodes = {key: row[NODE] for key, row in pool.rows.items()}
+    others = [key for key in pool.found if key not in nodes]
+    if others:
+        nodes |= dict(database.rows(NODES, (json.dumps(others),)))
     step = EDGE_WEIGHTS["supersedes"] * DECAY
     confident = CONFIDENT_ALONE + pool.largeness * (CONFIDENT - CONFIDENT_ALONE)
     values = {
-        "pool": json.dumps(pool.found),
+        "pool": json.dumps({nodes[key]: score for key, score in pool.found.items() if key in nodes}),
         "allowed": pool.allowed,
         "seeds": seeds,
         "hops": hops,
