@@ -1,6 +1,7 @@
 -- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by node id,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
--- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
+-- Scores are compared to twelve digits, as those of the pool have, so that equal products of differently ordered factors are ties, which
+-- the keys break.
 with recursive
 allowed as materialized (
     select value as node_id from json_each(:allowed)
@@ -156,7 +157,7 @@ best as materialized (
     join height on height.node_id = chain.at_id
     where chain.at_id in (select at_id from permitted)
 ),
-ranked as materialized (
+ranked as (
     select node_id, old_id, steps, whole, trail, score, key,
            row_number() over ranking as place, sum(instr(key, '~') = 0) over ranking as records
     from (
@@ -164,7 +165,7 @@ ranked as materialized (
         union all
         select node_id, node_id, 0, score, trail, score, key from reached where node_id not in (select at_id from above)
     )
-    window ranking as (order by round(score, 12) desc, key rows unbounded preceding)
+    window ranking as (order by iif(trail is null, score, round(score, 12)) desc, key rows unbounded preceding)
 ),
 -- A record is one passage, however many parts it was cut into: the best of them stands for it. All parts but the first have a ~ in
 -- their key: where so many have none, there are so many records.

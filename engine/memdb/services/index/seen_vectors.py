@@ -36,10 +36,6 @@ compare."""
 ROOM = 1.25
 """A store grows: there is room for so many times its vectors, which takes no memory before it is used."""
 
-MARGIN = 2e-3
-"""Two similarities that differ by more are in the right order here. Rounding moves that of two unit vectors by at most
-sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions and 0.001 for 4,096; adding in single precision by much less."""
-
 READ = """select passage.id, passage.node_id, embedding.vector
 from json_each(?) cross join passage on passage.id = value
 cross join embedding on embedding.text_sha256 = passage.text_sha256
@@ -141,5 +137,14 @@ def best(database: Database, block: Block, vector: NDArray[np.float32], passages
     if len(firsts) <= count:
         return passages
     last = similarities[nearest[np.partition(firsts, count - 1)[count - 1]]]
-    found: Numbers = block.passages[at[similarities >= last - MARGIN]]
+    found: Numbers = block.passages[at[similarities >= last - margin(len(vector))]]
     return found
+
+
+def margin(dims: int) -> float:
+    """Two similarities that differ by more are in the right order here.
+
+    Rounding moves that of two unit vectors by at most sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions; adding in
+    single precision, which SQLite does too, by at most dims * 2**-24.
+    """
+    return float(dims**0.5 / WHOLE + dims * 2.0**-22)

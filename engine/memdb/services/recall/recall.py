@@ -144,7 +144,7 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
                 raise UsageError(f"The score of {key} is {score}; scores lie above 0 and up to 1.")
             if database.value("select 1 from node where key = ?", (key,)) is None:
                 raise NotFound(f"There is no node {key}.", hint="`memdb list` shows the memories; a tag is `tag:NAME`.")
-        pool = Pool(dict(sorted(seeds, key=lambda seed: (-seed[1], seed[0]))))
+        pool = Pool({key: round(score, DIGITS) for key, score in sorted(seeds, key=lambda seed: (-seed[1], seed[0]))})
         walk = _walk(database, pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
         hits = suspecting.marked(context, [_hit(row, pool) for row in run(database, walk)])
         hubs = database.rows(resources.query("cascade_hubs"), walk[1]) if hops else []
