@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memdb.base.storage import Database
@@ -97,6 +97,16 @@ NAMES = """select conflict.key, coalesce(entity.name_key, ''), coalesce(predicat
            where conflict_key = conflict.key and subject_id is null order by node.key)), '')
 from conflict left join entity on entity.id = subject_id
 order by entity.name_key is null, entity.name_key, predicate, conflict.key"""
+
+
+def against(found: Sequence[Conflict], memory: str) -> list[str]:
+    """The ids of the texts on other sides of those conflicts in which a memory takes part."""
+    others: set[str] = set()
+    for conflict in found:
+        sides = [{source.id for source in side.sources} for side in conflict.sides]
+        if any(memory in side for side in sides):
+            others.update(*(side for side in sides if memory not in side))
+    return sorted(others)
 
 
 def find(database: Database, written: str) -> str:
