@@ -502,6 +502,14 @@ def test_a_decision_about_the_vocabulary_is_undone(world: Answered) -> None:
     same_when_rebuilt(world)
 
 
+def test_less_than_four_letters_of_an_id_mean_no_decision(world: Answered) -> None:
+    decision = world.store.entities.rename("Zigbee", "Zigbee 3")
+    for begin in (decision.id[:1], decision.id[:3]):
+        with pytest.raises(NotFound):
+            world.store.undo(begin)
+    assert world.store.undo(decision.id[:4]).subject == decision.subject
+
+
 def test_an_undo_that_would_take_the_name_of_another_entity_is_refused(world: Answered) -> None:
     rename = world.store.entities.rename("Ada Wren", "Tidewarden")
     undo = world.store.undo(rename.id)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memdb.base.storage import Database
-from memdb.base.text import expose_hidden, name_key
+from memdb.base.text import expose_hidden, id_begin, name_key
 from memdb.domain.quotes import quote
 from memdb.errors import NotFound, UsageError
 
@@ -116,7 +116,8 @@ def find(database: Database, written: str) -> str:
     alias = database.value("select entity_key from entity_alias where name_key = ?", (subject,))
     found = [row for row in rows if row[1] and row[1] in (subject, alias)]
     found = found or [row for row in rows if written and written in row[3].split(" / ")]
-    found = found or [row for row in rows if written and row[0].startswith(written.casefold())]
+    begin = id_begin(written)
+    found = found or [row for row in rows if begin and row[0].startswith(begin)]
     if len(found) == 1:
         return str(found[0][0])
     if found:
