@@ -323,6 +323,12 @@ def test_the_log_marks_what_is_held_and_what_contradicts() -> None:
     assert in_words(decision("distinct", detail={"pair": ["a", "b"]})) == "told apart a and b"
     resolve = decision("resolve", subject="conflict:3f0c", detail={"conflict": "3f0c", "choice": "keep-new"})
     assert in_words(resolve) == "resolved conflict 3f0c: keep-new"
+    sides: dict[str, Any] = {"conflict": "3f0c", "choice": "keep", "keep": ["b"], "against": ["c", "d"]}
+    assert in_words(decision("resolve", subject="conflict:3f0c", detail=sides)).endswith(": keep (b, not c or d)")
+    sides |= {"subject": "a", "predicate": "works_at", "keep": ["b", "c"], "against": [], "choice": "keep-both"}
+    assert in_words(decision("resolve", subject="conflict:3f0c", detail=sides)).endswith(
+        ": keep-both (a works_at b and c)"
+    )
     assert in_words(decision("confirm", detail={"of": ["1-0/w", "2-0/w"]})).startswith("confirmed ")
     assert in_words(decision("polish")) == "polish entity a b"  # an action that a newer memdb knows
 
