@@ -143,3 +143,46 @@ def test_a_folder_inside_that_cannot_be_listed_loses_nothing(store: Store, monke
         assert "shelf/deep" in [problem.path for problem in report.problems]
     assert store.sync().documents.failed == []
     assert len(store.documents.list()) == 5
+
+
+WRITES: dict[str, Callable[[Store], object]] = {
+    "a document is added": lambda other: other.add_bytes("more.md", b"Another upload.\n"),
+    "a folder is added": lambda other: other.add([other.place.root.parent / "elsewhere"]),
+    "a document is removed": lambda other: other.remove("document:shelf/a.txt"),
+    "a missing document comes back": lambda other: (
+        (other.place.root / "shelf/deep/b.txt").write_text("The hut is back.\n", encoding="utf-8"),
+        other.sync(),
+    ),
+    "a file changes": lambda other: (
+        (other.place.root / "shelf/a.txt").write_text("The gate is blue.\n", encoding="utf-8"),
+        other.sync(),
+    ),
+    "a file is gone": lambda other: ((other.place.root / "shelf/a.txt").unlink(), other.sync(yes=True)),
+    "a document is cut anew": lambda other: other._context.database.connection.execute(
+        "update document set cutter = 'another' where id = (select min(id) from document)"
+    ),
+    "a rebuild": lambda other: other.rebuild(),
+}
+
+
+@pytest.mark.parametrize("change", WRITES)
+def test_places_are_read_again_where_they_changed_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    read = []
+    known = document_scan._known
+    monkeypatch.setattr(document_scan, "_known", lambda *given: read.append(given[1:]) or known(*given))
+    (store.place.root / "shelf/deep/b.txt").unlink()
+    store.sync(yes=True)
+    assert [document.state for document in store.documents.list()].count("missing") == 1
+    store.sync()
+    read.clear()
+    store.save("user/oak", "What a memory says changes no document.")
+    store.sync()
+    with Store.init(store.place.root, embedder=FakeEmbedder()) as other:
+        other.save("user/elm", "Nor does another process.")
+        assert store.recall("document").hits
+        assert () not in read
+        WRITES[change](other)
+    store.sync()
+    assert () in read

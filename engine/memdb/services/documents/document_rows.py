@@ -26,9 +26,9 @@ from memdb.services.documents.document_content import (
     prepare,
 )
 from memdb.services.index.indexing import (
+    NodeWords,
     change_edges,
     drop_passages,
-    put_all_words,
     put_words,
     unindex_words,
 )
@@ -47,11 +47,13 @@ def write(
     suffix: str,
     cutter: str,
     *,
+    words: list[NodeWords],
     prepared: Prepared | None = None,
 ) -> int:
     """Write a document and its chunks; a passage whose identity stays keeps its chunk, with vectors and edges.
 
-    `prepared` is what `prepare` gave for the same content.
+    To `words` come those that the caller has to put into the keyword index, in the same transaction. `prepared` is what
+    `prepare` gave for the same content.
     """
     run = database.connection.execute
     row: tuple[Any, ...] = document_row(content, suffix, cutter)
@@ -65,7 +67,7 @@ def write(
             " state) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'seen')",
             (document, *row),
         )
-        _write_first(database, document, content.passages, known)
+        _write_first(database, document, content.passages, known, words)
         return document
     run(
         "update document set sha256 = ?, suffix = ?, format = ?, title = ?, created = ?, extractor = ?, cutter = ?,"
@@ -80,7 +82,7 @@ def write(
     kept: list[int] = []
     for passage, mark, cut in zip(content.passages, known.marks, known.cut, strict=True):
         before = old[mark.identity].pop() if old.get(mark.identity) else None
-        kept.append(_write_chunk(database, document, passage, mark, before=before, cut=cut))
+        kept.append(_write_chunk(database, document, passage, mark, words, before=before, cut=cut))
     leading = _leading(database, document)
     for chunks in old.values():
         for chunk, _ in chunks:
@@ -108,7 +110,9 @@ def texts_of(database: Database, documents: Iterable[int | None]) -> set[str]:
     }
 
 
-def _write_first(database: Database, document: int, passages: tuple[Passage, ...], known: Prepared) -> None:
+def _write_first(
+    database: Database, document: int, passages: tuple[Passage, ...], known: Prepared, words: list[NodeWords]
+) -> None:
     """Write all chunks of a document that has none yet: statement by statement, not chunk by chunk."""
     run = database.connection.executemany
     first = int(database.value("select max(id) from node")) + 1
@@ -126,7 +130,7 @@ def _write_first(database: Database, document: int, passages: tuple[Passage, ...
             for chunk, passage, mark, cut in zip(chunks, passages, known.marks, cuts, strict=True)
         ],
     )
-    put_all_words(database, [(chunk, cut.words) for chunk, cut in zip(chunks, cuts, strict=True)])
+    words += [(chunk, cut.words) for chunk, cut in zip(chunks, cuts, strict=True)]
     run(
         "insert into edge (src, dst, kind, weight) values (?, ?, 'next', ?)",
         [
@@ -142,6 +146,7 @@ def _write_chunk(
     document: int,
     passage: Passage,
     mark: Mark,
+    words: list[NodeWords],
     *,
     before: tuple[int, str] | None,
     cut: Cut | None,
@@ -177,7 +182,7 @@ def _write_chunk(
     if before is not None:
         unindex_words(database, chunk)
         drop_passages(database, chunk)
-    put_words(database, chunk, cut.words)
+    words.append((chunk, cut.words))
     return chunk
 
 
@@ -288,7 +293,9 @@ def rejoin(database: Database, old: int, new: int) -> None:
     for (chunk,) in database.rows("select id from chunk where document_id = ?", (new,)):
         drop_chunk(database, chunk)
     database.connection.execute("delete from node where id = ?", (new,))
-    write(database, old, content, suffix, cutter)
+    words: list[NodeWords] = []
+    write(database, old, content, suffix, cutter, words=words)
+    put_words(database, words)
     database.connection.executemany("update place set document_id = ? where path = ?", [(old, p) for (p,) in places])
     database.connection.execute("delete from place where document_id = ? and state = 'missing'", (old,))
     settle(database, [old])
@@ -309,8 +316,10 @@ def carry_over(old: apsw.Connection, fresh: Database) -> int:
                 "select path, size, mtime_ns, ctime_ns, sha256 from place where document_id = ?", (document,)
             ).fetchall()
             content, suffix, cutter = _content(old, document)
+            words: list[NodeWords] = []
             with fresh.write() as connection:
-                kept = write(fresh, None, content, suffix, cutter)
+                kept = write(fresh, None, content, suffix, cutter, words=words)
+                put_words(fresh, words)
                 connection.executemany(
                     "insert into place (path, document_id, size, mtime_ns, ctime_ns, sha256, state)"
                     " values (?, ?, ?, ?, ?, ?, 'missing')",

@@ -69,7 +69,9 @@ def scan(context: Context, seen: Walk | None = None) -> Scan:
     ]
     there, unchanged = walked.as_known, len(walked.as_known)
     known = _known(database, [file.path for file in kept]) if kept else {}
-    if found or len(there) + len(known) < len(held.places):
+    # Where all places were seen that are not known to be gone, what was found beside them has none.
+    is_back = any(file.path in held.gone for file, _ in found)
+    if is_back or len(there) + len(known) < len(held.places) - len(held.gone):
         known = _known(database)
     outdated = _outdated(context, known)
     suspects, skipped = [], []
@@ -126,16 +128,22 @@ def _known(database: Database, paths: Sequence[str] | None = None) -> dict[str, 
     return {path: Known(*rest) for path, *rest in rows}
 
 
+State = tuple[str | None, ...]
+"""Changes with what is stored of documents and additions, with what extractors could read, and with the model."""
+
+
 class _Held(NamedTuple):
     """What a scan compares files with, for the state of a database and the model that it was asked with.
 
     `inside` has the stamps of what lies in the root for a walk over its memories; none where one could be a memory too.
+    `gone` are the `places` whose files are known to be missing, and that are wanted all the same.
     """
 
-    state: tuple[int, int, str | None]
+    state: State
     stamps: Mapping[str, Stamp]
     inside: Mapping[str, Stamp]
     places: AbstractSet[str]
+    gone: AbstractSet[str]
 
 
 _held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
@@ -144,7 +152,7 @@ _held: WeakKeyDictionary[Database, _Held] = WeakKeyDictionary()
 def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bool]) -> _Held:
     """Size and times of every file that a walk may take as it is, and all places.
 
-    Read again only when the database was written to: that takes longer than to look at the files.
+    Read again only when one of them was written: that takes longer than to look at the files.
     """
     database, state = context.database, _state(context)
     held = _held.get(database)
@@ -165,7 +173,13 @@ def _stamps(context: Context, added: Sequence[str], excluded: Callable[[str], bo
         }
         if any(is_memory_file(path.rpartition("/")[2]) for path in inside):
             inside = {}
-        held = _held[database] = _Held(state, stamps, inside, known.keys())
+        wanted = _below(added, context.place.root)
+        gone = {
+            path
+            for path, place in known.items()
+            if place.state == "missing" and not history.is_snapshot(path) and wanted(path) and not excluded(path)
+        }
+        held = _held[database] = _Held(state, stamps, inside, known.keys(), gone)
     return held
 
 
@@ -177,9 +191,8 @@ def places(context: Context) -> AbstractSet[str]:
     return {path for (path,) in context.database.rows("select path from place")}
 
 
-def _state(context: Context) -> tuple[int, int, str | None]:
-    connection = context.database.connection
-    return int(connection.pragma("data_version")), connection.total_changes(), cutter_of(context)
+def _state(context: Context) -> State:
+    return *(context.database.meta(key) for key in ("places", "abilities")), cutter_of(context)
 
 
 def _is_readable(path: str) -> bool:

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from memdb.domain import extractors
     from memdb.services.documents import document_content, document_salvage
     from memdb.services.documents import document_rows as rows
+    from memdb.services.index import indexing
+    from memdb.services.index.indexing import NodeWords
 else:
     extractors = Later("memdb.domain.extractors")
     document_content = Later("memdb.services.documents.document_content")
     document_salvage = Later("memdb.services.documents.document_salvage")
     rows = Later("memdb.services.documents.document_rows")
+    indexing = Later("memdb.services.index.indexing")
 
 RACY_NS = 2_000_000_000
 """A file changed this recently may change again unseen, as in `sync`."""
@@ -278,6 +281,7 @@ def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait
     if not batch:
         return []
     fresh = []
+    words: list[NodeWords] = []
     with _writing(context, wait) as database:
         for look, content, cutter, problem, prepared in batch:
             if content is None:
@@ -289,10 +293,13 @@ def _put_in(context: Context, batch: list[Reading], report: DocumentReport, wait
                 same = _same(database, look)
                 is_new = database.value("select document_id from place where path = ?", (look.file.path,)) is None
                 target = same if same is not None else _document_for(database, look.file.path)
-                document = rows.write(database, target, content, look.file.suffix, cutter, prepared=prepared)
+                document = rows.write(
+                    database, target, content, look.file.suffix, cutter, words=words, prepared=prepared
+                )
                 report.chunks += len(content.passages)
                 fresh += [document] if target is None and is_new else []
             rows.settle(database, _take(database, look, document, report))
+        indexing.put_words(database, words)
     return fresh
 
 

@@ -79,8 +79,8 @@ def knows_the_same(salvage: Salvage, database: Database, heard: str) -> bool:
     return waiting == [(0, database.meta("names_version"))] and salvage.rows(names) == database.rows(names)
 
 
-def known(salvage: Salvage, texts: Sequence[Text], sums: Mapping[int, int | None]) -> dict[int, list[Row]]:
-    """The mentions of known names that texts had, whose evidence has these checksums, where they are sure."""
+def known(salvage: Salvage, texts: Sequence[Text], sums: Mapping[int, int | None]) -> dict[int, tuple[list[Row], int]]:
+    """The mentions of known names in texts whose evidence has these checksums, and their own, where that is sure."""
     rows = salvage.rows(MATCHED, (_texts(texts),))
     olds = {evidence: (said, node) for evidence, said, node in rows}
     pairs = [(text.node, *olds[sums[text.node]]) for text in texts if sums.get(text.node) in olds]
@@ -90,7 +90,7 @@ def known(salvage: Salvage, texts: Sequence[Text], sums: Mapping[int, int | None
     for new, said, node in pairs:
         evidence = sums[new]
         if evidence is not None and known_sum(evidence, mentions[node]) == said:
-            found[new] = mentions[node]
+            found[new] = mentions[node], said
     return found
 
 

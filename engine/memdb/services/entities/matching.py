@@ -54,7 +54,7 @@ class Matching:
                 (json.dumps([text.node for text in texts]),),
             )
         )
-        taken: dict[int, list[Row]] = {}
+        taken: dict[int, tuple[list[Row], int]] = {}
         if self._is_known_before and context.salvage is not None:
             taken = evidence_salvage.known(context.salvage, texts, sums)
         unread = [text for text in texts if text.node not in taken]
@@ -63,7 +63,15 @@ class Matching:
         found = {text.node: gazetteer.find(_matched_text(text), self._known, self._starts) for text in unread}
 
         def write() -> None:
-            self._write(texts, {**self._rows(found), **taken}, sums)
+            new = self._rows(found)
+            known = {
+                node: known_sum(evidence, rows)
+                for node, rows in new.items()
+                if (evidence := sums.get(node)) is not None
+            }
+            for node, (rows, said) in taken.items():
+                new[node], known[node] = rows, said
+            self._write(texts, new, known)
 
         # Names that another process brought meanwhile had these texts queued already.
         return lambda: database.meta(TURN) == turn, write
@@ -127,7 +135,7 @@ class Matching:
             rows[node] = sorted(new.values())
         return rows
 
-    def _write(self, texts: list[Text], new: dict[int, list[Row]], sums: Mapping[int, int | None]) -> None:
+    def _write(self, texts: list[Text], new: dict[int, list[Row]], known: Mapping[int, int]) -> None:
         database = self._database
         old: dict[int, list[Row]] = defaultdict(list)
         for node, *row in database.rows(
@@ -139,11 +147,7 @@ class Matching:
         write_all_mentions(database, old, new)
         database.connection.executemany(
             "update extracted set known_sum = ? where node_id = ?",
-            [
-                (known_sum(evidence, rows), node)
-                for node, rows in new.items()
-                if (evidence := sums.get(node)) is not None
-            ],
+            [(said, node) for node, said in known.items()],
         )
 
 

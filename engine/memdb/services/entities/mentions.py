@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from memdb.base import files, words
+from memdb.base.kept import state_of
 from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.domain import gazetteer
+from memdb.services import late
 from memdb.services.conflicts import conflict_tables
 from memdb.services.context import Context, Progress, silent
 from memdb.services.entities import matching
@@ -87,17 +89,24 @@ def refresh(
                 " select id, 'read' from memory union all select id, 'read' from chunk"
             )
             database.set_meta("names_version", VERSION)
-    read = _each_batch(context, "read", _read_batch, wait=wait, limit=limit, end=end, progress=progress)
+    with _late(context, late.MENTIONS, late.KNOWN_NAMES):
+        read = _each_batch(context, "read", _read_batch, wait=wait, limit=limit, end=end, progress=progress)
     left = None if limit is None else limit - read
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
         if left is None or left > 0:
             _queue_changed(database)
     match = matching.Matching(database)
-    read += _each_batch(context, "match", match, wait=wait, limit=left, end=end, progress=progress)
+    with _late(context, late.MATCHES):
+        read += _each_batch(context, "match", match, wait=wait, limit=left, end=end, progress=progress)
     with files.writer(context.place, wait), database.write():
         entities.settle(database)
     return read
+
+
+def _late(context: Context, *parts: late.Derived) -> AbstractContextManager[None]:
+    """Where a database is filled aside what is derived from many rows can wait for the last of them."""
+    return late.late(context.database, *parts) if context.is_aside else nullcontext()
 
 
 Step = Callable[[Context, list[Text]], tuple[Callable[[], bool], Callable[[], None]]]
@@ -127,12 +136,12 @@ def _each_batch(
             ]
             if not nodes:
                 break
-            before = _state(database)
+            before = state_of(database)
             texts = texts_of(database, nodes)
             holds, write = step(context, texts)
             held.enter_context(files.writer(context.place, wait))
             connection = held.enter_context(database.write())
-            if _state(database) != before:
+            if state_of(database) != before:
                 now = {text.node: text for text in texts_of(database, nodes)}
                 is_contested = not (all(now.get(text.node) == text for text in texts) and holds())
             else:
@@ -145,11 +154,6 @@ def _each_batch(
                 done += len(nodes)
         progress("reading names" if stage == "read" else "matching names", done, total)
     return done
-
-
-def _state(database: Database) -> tuple[int, int]:
-    """Changes with every write of this connection or of another one."""
-    return int(database.connection.pragma("data_version")), database.connection.total_changes()
 
 
 TEXTS = """select memory.id, 'memory', description || char(10) || trim(body, char(9, 10, 13, 32)), name,

@@ -62,6 +62,8 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         " where node_id not in (select node_id from embedded)",
         "select node.key from embedded join node on node.id = node_id left join memory using (id)"
         " left join chunk using (id) where embedded.text_sha256 <> coalesce(memory.text_sha256, chunk.text_sha256)",
+        "select key from node where kind in ('memory', 'chunk') and id not in (select node_id from embed_waiting)"
+        " and id not in (select node_id from embedded where model = (select value from meta where key = 'model'))",
         "select text_sha256 from embedding join embedding_model using (model_id)"
         " join meta as model on model.key = 'model' and model.value = embedding_model.model"
         " join meta as dims on dims.key = 'dims' where length(vector) <> 4 * dims.value",

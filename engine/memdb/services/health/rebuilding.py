@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from memdb.base import files
 from memdb.base.place import Place
 from memdb.base.storage import BUSY_MS, DAMAGE, UNREADABLE_VALUES, Damaged, Database, page_size_of
 from memdb.errors import MemdbError, ModelUnavailable, NotWritable
+from memdb.services import late
 from memdb.services.context import Context, Progress, silent
 from memdb.services.documents import document_rows
 from memdb.services.files import rekeying, sync
@@ -21,11 +23,16 @@ from memdb.services.files.sync import SyncReport
 from memdb.services.forgetting import scrubbing
 from memdb.services.forgetting.scrubbing import ASIDE, PARTS
 from memdb.services.health import checking
-from memdb.services.health.late_neighbors import late_neighbors
 from memdb.services.index import vectors
 from memdb.services.salvage import Salvage
 
 SALVAGE_BATCH = 1000
+
+HEADER = 100
+"""Bytes of the header of an SQLite file."""
+
+COMPARED = 1 << 20
+"""Bytes of two files that are compared at once."""
 
 HEAL_EMBEDS = 16
 """Texts embedded while damage is mended: whoever met it is waiting. What was salvaged is free, `sync` does the rest."""
@@ -68,6 +75,8 @@ def rebuild(
         remove(aside)
         # SQLite copies a database only over one of the same page size.
         fresh = Database(aside, page_size=page_size_of(place.database))
+        # What is half written when the power fails is built again: nothing waits for the disk before all is done.
+        fresh.connection.pragma("synchronous", 0)
         context.use(fresh)
         try:
             salvaged = _salvage(place.database, fresh) if place.database.exists() else 0
@@ -81,7 +90,7 @@ def rebuild(
                 context,
                 yes=True,
                 embed_limit=None if keep_old else HEAL_EMBEDS,
-                reading=late_neighbors(fresh),
+                reading=late.late(fresh, late.NEIGHBORS, late.TOTALS, late.WAITING),
                 progress=progress,
             )
             if _owes_a_scrub(place.database, fresh):
@@ -315,7 +324,7 @@ def _copy_over(fresh: Path, old: Path) -> bool:
             with target.backup("main", source, "main") as backup:
                 while not backup.done:
                     backup.step(-1)
-            return bool(target.pragma("quick_check") == "ok")
+            return _is_copy(target, old, fresh)
         finally:
             target.close()
     except apsw.FullError as error:
@@ -328,9 +337,26 @@ def _copy_over(fresh: Path, old: Path) -> bool:
         source.close()
 
 
+def _is_copy(target: apsw.Connection, old: Path, fresh: Path) -> bool:
+    """Whether what was copied can be read back: byte by byte, or by SQLite where another process holds the log."""
+    in_log, folded = target.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    if in_log != folded:
+        return bool(target.pragma("quick_check") == "ok")
+    with old.open("rb") as here, fresh.open("rb") as there:
+        # The header counts the changes of each file by itself.
+        here.seek(HEADER)
+        there.seek(HEADER)
+        while part := there.read(COMPARED):
+            if here.read(COMPARED) != part:
+                return False
+        return not here.read(1)
+
+
 def _swap(fresh: Path, old: Path) -> None:
     # The old log must not be replayed into the new file.
     try:
+        with fresh.open("rb+") as built:
+            os.fsync(built.fileno())
         for part in PARTS[1:]:
             old.with_name(old.name + part).unlink(missing_ok=True)
         fresh.replace(old)

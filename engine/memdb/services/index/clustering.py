@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def refresh(context: Context, *, at_most: int | None = None, wait: float = files.LOCK_SECONDS) -> bool:
     """Cluster the memories again where their vectors changed; True when it did.
 
-    With `at_most`, a store of more memories than that is left for a later sync; `wait` is in seconds, for another
+    With `at_most`, a store of more texts than that is left for a later sync; `wait` is in seconds, for another
     writer.
     """
     database = context.database
@@ -28,7 +28,7 @@ def refresh(context: Context, *, at_most: int | None = None, wait: float = files
     # Half of the vectors would give half of the clusters, and take their identity from the rest.
     if context.embedder.status.identity is None or vectors.pending_count(context):
         return False
-    if at_most is not None and database.value("select count(*) from embedded") > at_most:
+    if at_most is not None and database.value("select texts from fts_total") > at_most:
         return False
     # numpy is loaded where vectors are at work, and never to list or show.
     from memdb.domain import clusters  # noqa: PLC0415

@@ -29,6 +29,13 @@ class Reading:
     error: str | None = None
 
 
+Words = tuple[tuple[str, ...], int]
+"""Texts cut for the columns of the keyword index, in their order, and how many words they have."""
+
+NodeWords = tuple[int, Words]
+"""The words of a node."""
+
+
 @dataclass(slots=True)
 class Touched:
     """What a batch changed, so that only what depends on it is derived again."""
@@ -37,10 +44,8 @@ class Touched:
     spellings: set[str] = field(default_factory=set)
     sources: set[int] = field(default_factory=set)  # memories whose own links are to be resolved
     tags: set[int] = field(default_factory=set)
+    words: list[NodeWords] = field(default_factory=list)  # that are to go into the keyword index
 
-
-Words = tuple[tuple[str, ...], int]
-"""Texts cut for the columns of the keyword index, in their order, and how many words they have."""
 
 Rekeyed = dict[int, tuple[str | None, str]]
 """Memories that have another key than before: by node, the old key, None where the memory is new, and the new one."""
@@ -59,6 +64,7 @@ def apply(database: Database, readings: Iterable[Reading], removed: Iterable[str
         _remove(database, path, touched)
     for reading in readings:
         _upsert(database, reading, touched)
+    put_words(database, touched.words)
     rekeyed = _settle_keys(database, touched)
     _resolve_links(database, touched)
     for tag in touched.tags:
@@ -140,7 +146,7 @@ def _upsert(database: Database, reading: Reading, touched: Touched) -> None:
     if not old or old[3] != memory.key:
         touched.base_keys.update({memory.key, *([old[3]] if old else [])})
     unindex_words(database, node)
-    _index_memory(database, node, memory)
+    touched.words.append((node, _words_of(memory)))
     if not old or old[2] != memory.text_sha256:
         drop_passages(database, node)
         _write_signs(database, node, memory.body, memory.has_secret)
@@ -185,21 +191,15 @@ def _write_row(database: Database, node: int, source: int, memory: Memory) -> No
     )
 
 
-def _index_memory(database: Database, node: int, memory: Memory) -> None:
+def _words_of(memory: Memory) -> Words:
     title = memory.title or ""
-    fields = {
+    return cut_words(
         # Of a path only the name carries words; the type is filtered by, not searched.
-        "name": f"{memory.name} {memory.stem}" if memory.stem != memory.name else memory.name,
-        "description": f"{memory.description}\n{title}" if title not in memory.body else memory.description,
-        "tags": " ".join((*memory.tags, *memory.aliases)),
-        "body": memory.body,
-    }
-    index_words(database, node, **fields)
-
-
-def index_words(database: Database, node: int, *, name: str, body: str, description: str = "", tags: str = "") -> None:
-    """Put a node's texts into the keyword index, cut so that every SQLite can read it."""
-    put_words(database, node, cut_words(name=name, body=body, description=description, tags=tags))
+        name=f"{memory.name} {memory.stem}" if memory.stem != memory.name else memory.name,
+        description=f"{memory.description}\n{title}" if title not in memory.body else memory.description,
+        tags=" ".join((*memory.tags, *memory.aliases)),
+        body=memory.body,
+    )
 
 
 def cut_words(*, name: str, body: str, description: str = "", tags: str = "") -> Words:
@@ -209,13 +209,12 @@ def cut_words(*, name: str, body: str, description: str = "", tags: str = "") ->
     return (*cut, words.identifier_parts("\n".join(texts))), sum(len(text.split()) for text in cut)
 
 
-def put_words(database: Database, node: int, cut: Words) -> None:
-    """Put what `cut_words` gave into the keyword index."""
-    put_all_words(database, [(node, cut)])
+def put_words(database: Database, cuts: Sequence[NodeWords]) -> None:
+    """Put what `cut_words` gave for some nodes into the keyword index.
 
-
-def put_all_words(database: Database, cuts: Sequence[tuple[int, Words]]) -> None:
-    """Put what `cut_words` gave for some nodes into the keyword index."""
+    Of many nodes at once: with the next statement that SQLite could undo by itself, which is nearly any other, FTS5
+    writes the words that it holds to the file.
+    """
     run = database.connection.executemany
     run(
         "insert into fts (rowid, name, description, tags, body, parts) values (?, ?, ?, ?, ?, ?)",

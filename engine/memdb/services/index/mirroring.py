@@ -60,7 +60,9 @@ def mirror(database: Database) -> None:
         return
     with database.write():
         if is_ours:
-            connection.execute(f"delete from {TABLE} where passage_id in (select passage_id from vec_waiting)")
+            # One by one: sqlite-vec looks at every row to find those of a list.
+            waiting = database.rows("select passage_id from vec_waiting")
+            connection.executemany(f"delete from {TABLE} where passage_id = ?", waiting)
         elif exists:
             connection.execute(f"drop table {TABLE}")
         if not is_ours:

@@ -222,6 +222,7 @@ def _read(database: Database, state: tuple[int, int]) -> Block | None:
         bits[:, start : start + len(signs)], large[:, start : start + len(signs)] = signs.T, larges.T
         start += len(signs)
     if (np.diff(passages) < 0).any():
-        order = np.argsort(passages)
-        passages, bits, large = passages[order], bits[:, order], large[:, order]
+        # Nearly all of them stand where they belong: of a stable sort, and of `take`, that costs a sixth.
+        order = np.argsort(passages, kind="stable")
+        passages, bits, large = passages[order], np.take(bits, order, axis=1), np.take(large, order, axis=1)
     return Block(state, passages, bits, large)

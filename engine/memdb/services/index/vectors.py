@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from memdb.base.kept import state_of
 from memdb.base.storage import Database
 from memdb.base.sums import sum_of
 from memdb.base.text import sha256_text
@@ -44,12 +45,14 @@ union all
 select id, prefix, '', text, text_sha256, has_secret from chunk"""
 """Everything that is embedded: of a chunk, its headings stand where a memory has its name."""
 
-WAITING = """select id from node
-where kind in ('memory', 'chunk') and not exists (select 1 from embedded where node_id = node.id and model = ?)
+WAITING = """select id from {candidates} as node
+where not exists (select 1 from embedded where node_id = node.id and model = ?)
 and not exists (select 1 from memory where memory.id = node.id and has_secret)
 and not exists (select 1 from chunk where chunk.id = node.id and has_secret)
 order by id"""
-"""A text that changed has lost its row in `embedded`: of all others no more than the id is read."""
+FEW_WAITING = WAITING.format(candidates="(select node_id as id from embed_waiting)")
+ALL_WAITING = WAITING.format(candidates="(select id from node where kind in ('memory', 'chunk'))")
+"""Which texts have no windows under a model: of the store's own triggers tell it, else all are looked at."""
 
 CHOSEN = f"""select id, name, description, body, text_sha256
 from ({TEXTS}) where id in (select value from json_each(:nodes)) and has_secret = 0 order by id"""
@@ -74,20 +77,25 @@ _nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
 
 def _state(database: Database, identity: str) -> State:
     """Changes with every write of this connection or of another one."""
-    return int(database.connection.pragma("data_version")), database.connection.total_changes(), identity
+    return *state_of(database), identity
 
 
 def pending_count(context: Context) -> int:
     """How many memories and chunks wait to be embedded under the current model; all of them where there is no model."""
     database, identity = context.database, context.embedder.status.identity or ""
     state = _state(database, identity)
-    # The answer takes a look at every text; a recall asks for it several times.
+    # Under another model the answer takes a look at every text; a recall asks for it several times.
     if _nothing_waits.get(database) == state:
         return 0
-    count = int(database.value(f"select count(*) from ({WAITING})", (identity,)))
+    count = int(database.value(f"select count(*) from ({_waiting(database, identity)})", (identity,)))
     if not count:
         _nothing_waits[database] = state
     return count
+
+
+def _waiting(database: Database, identity: str) -> str:
+    """The statement that gives the texts that wait under a model."""
+    return FEW_WAITING if database.meta("model") == identity else ALL_WAITING
 
 
 def embed_pending(context: Context, *, limit: int | None = None, progress: Progress = silent) -> int:
@@ -114,7 +122,7 @@ def _embed_waiting(context: Context, limit: int | None, progress: Progress) -> i
     if _nothing_waits.get(database) == state:
         return 0
     # Of what waits, only the ids are held: the texts of a shelf of books would fill the memory.
-    nodes = [node for (node,) in database.rows(WAITING, (identity,))]
+    nodes = [node for (node,) in database.rows(_waiting(database, identity), (identity,))]
     if not nodes:
         _nothing_waits[database] = state
         return 0
@@ -154,8 +162,12 @@ def passages_of(context: Context, name: str, description: str, body: str) -> lis
 
 def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str, str, str, str]]) -> int:
     database = context.database
-    plans = {row[0]: passages_of(context, row[1], row[2], row[3]) for row in batch}
-    wanted = {sha256_text(text): text for plan in plans.values() for _, _, text in plan}
+    cuts: dict[int, list[Window]] = {}
+    wanted = {}
+    for node, name, description, body, _ in batch:
+        plan = [(*window, sha256_text(window[2])) for window in passages_of(context, name, description, body)]
+        cuts[node] = [(start, stop, digest) for start, stop, _, digest in plan]
+        wanted.update({digest: text for _, _, text, digest in plan})
     missing = embed_texts(context, identity, wanted)
     with database.write():
         # The memory may have changed or gone while the model was at work.
@@ -164,7 +176,7 @@ def _embed_batch(context: Context, identity: str, batch: Sequence[tuple[int, str
             database,
             identity,
             [
-                (row, [(start, stop, sha256_text(text)) for start, stop, text in plans[row[0]]])
+                (row, cuts[row[0]], windows_sum(identity, row, cuts[row[0]]))
                 for row in batch
                 if now.get(row[0]) == row[4]
             ],
@@ -183,10 +195,10 @@ def _take_over(context: Context, identity: str, nodes: list[int]) -> list[int]:
         batch = database.rows(CHOSEN, {"nodes": json.dumps(part)})
         assert context.salvage is not None
         found = window_salvage.taken(context.salvage, identity, batch)
-        cached = vectors_known(database, identity, {window[2] for windows_ in found.values() for window in windows_})
-        found = {node: cuts for node, cuts in found.items() if all(digest in cached for _, _, digest in cuts)}
+        cached = vectors_known(database, identity, {window[2] for cuts, _ in found.values() for window in cuts})
+        found = {node: (cuts, said) for node, (cuts, said) in found.items() if all(cut[2] in cached for cut in cuts)}
         with database.write():
-            _write_windows(database, identity, [(row, found[row[0]]) for row in batch if row[0] in found])
+            _write_windows(database, identity, [(row, *found[row[0]]) for row in batch if row[0] in found])
             database.set_meta("clusters_stale", "1")
         left += [node for node in part if node not in found]
     return left
@@ -279,15 +291,15 @@ def windows_sum(identity: str, row: Chosen, cuts: Sequence[Window]) -> int:
     return sum_of("windows", identity, tuple(row[1:]), list(cuts))
 
 
-def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chosen, Sequence[Window]]]) -> None:
-    """Write windows of nodes, in place of those that they had; their vectors are in the cache."""
+def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chosen, Sequence[Window], int]]) -> None:
+    """Write windows of nodes with their checksums, in place of those they had; their vectors are in the cache."""
     import numpy as np  # noqa: PLC0415
 
     run = database.connection.executemany
-    run("delete from passage where node_id = ?", [(row[0],) for row, _ in plans])
+    run("delete from passage where node_id = ?", [(row[0],) for row, *_ in plans])
     windows_ = [
         (row[0], ordinal, start, stop, identity, digest)
-        for row, cuts in plans
+        for row, cuts, _ in plans
         for ordinal, (start, stop, digest) in enumerate(cuts)
     ]
     if windows_:
@@ -312,7 +324,7 @@ def _write_windows(database: Database, identity: str, plans: Sequence[tuple[Chos
             database.set_meta("dims", str(len(blobs[0]) // struct.calcsize("f")))
     run(
         "insert or replace into embedded (node_id, model, text_sha256, windows_sum) values (?, ?, ?, ?)",
-        [(row[0], identity, row[4], windows_sum(identity, row, cuts)) for row, cuts in plans],
+        [(row[0], identity, row[4], said) for row, _, said in plans],
     )
 
 
@@ -339,8 +351,8 @@ def memory_vectors(database: Database) -> tuple[list[str], list[str], Vector]:
     import numpy as np  # noqa: PLC0415
 
     rows = database.rows(
-        "select node.key, name || char(10) || description || char(10) || body, vector from embedded"
-        " join memory on memory.id = embedded.node_id join node on node.id = memory.id"
+        "select node.key, name || char(10) || description || char(10) || body, vector from memory"
+        " cross join embedded on embedded.node_id = memory.id join node on node.id = memory.id"
         " join passage on passage.node_id = memory.id"
         " join embedding_model using (model) join embedding using (model_id, text_sha256)"
         " order by node.key, passage.ordinal"

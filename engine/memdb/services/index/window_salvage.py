@@ -18,8 +18,8 @@ WINDOWS = """select node_id, start, stop, text_sha256 from passage where node_id
 order by node_id, ordinal"""
 
 
-def taken(salvage: Salvage, identity: str, batch: Sequence[Chosen]) -> dict[int, list[Window]]:
-    """The windows that nodes with the same texts had under a model, where they are sure."""
+def taken(salvage: Salvage, identity: str, batch: Sequence[Chosen]) -> dict[int, tuple[list[Window], int]]:
+    """The windows that nodes with the same texts had under a model, and their checksum, where they are sure."""
     olds = {
         text: (said, node)
         for text, said, node in salvage.rows(EMBEDDED, (json.dumps(sorted({row[4] for row in batch})), identity))
@@ -31,5 +31,5 @@ def taken(salvage: Salvage, identity: str, batch: Sequence[Chosen]) -> dict[int,
     for row in batch:
         said, node = olds.get(row[4], (None, 0))
         if said is not None and windows_sum(identity, row, windows[node]) == said:
-            found[row[0]] = windows[node]
+            found[row[0]] = windows[node], said
     return found

@@ -1,0 +1,2 @@
+-- What a store of schema version 18 had in the tables that this version brought; see test_upgrade.py.
+-- The migration itself brings the rows: the texts of version 17 that have no windows.

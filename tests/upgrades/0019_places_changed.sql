@@ -1,0 +1,2 @@
+-- What a store of schema version 19 had in the tables that this version brought; see test_upgrade.py.
+-- It brought none.
