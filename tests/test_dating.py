@@ -194,7 +194,8 @@ def test_a_live_store_counts_from_today(tmp_path: Path) -> None:
 def test_a_now_that_is_no_day_is_refused(store: Store, now: str) -> None:
     with pytest.raises(UsageError) as error:
         asked(store, "anything", now=now)
-    assert "it has to be a day" in error.value.message and error.value.hint
+    assert error.value.message.startswith("now is ") and "it has to be a day" in error.value.message
+    assert error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -356,3 +357,10 @@ def test_a_question_without_times_imports_nothing_and_costs_less_than_a_millisec
     if not hasattr(Store, "open"):
         code = code.replace("Store.open(sys.argv[1])", "__import__('memdb').open(sys.argv[1])")
     subprocess.run([sys.executable, "-c", code, str(root)], check=True)
+
+
+def test_a_name_that_begins_with_a_month_says_no_more_than_that(tmp_path: Path) -> None:
+    write_files(tmp_path / "r", {"episode/2026-05-outage.md": "The cache ran out of memory.\n"})
+    with Store.init(tmp_path / "r", embedder=FakeEmbedder(dims=64)) as store:
+        [hit] = asked(store, "what ran out of memory in May 2026").hits
+        assert hit.reasons == ("dated 2026-05, within 'May 2026' (2026-05-01 to 2026-06-01)",)

@@ -202,7 +202,8 @@ route (node_id, here_id, left, trail, whole, score) as (
     where route.left > 0
 )
 select node.key, node.kind, route.score, route.trail, coalesce(memory.name, document_node.label) as name,
-       coalesce(memory.type, 'document') as type, coalesce(memory.description, substr(chunk.text, 1, 200)) as description,
+       coalesce(memory.type, 'document') as type, coalesce(nullif(memory.description, ''), substr(chunk.text, 1, 200),
+                substr(trim(memory.body, ' ' || char(9, 10, 13)), 1, 200)) as description,
        coalesce(source.path, (select min(path) from place where place.document_id = chunk.document_id)) as file,
        (select json_group_array(key) from (
             select newer.key from edge join node as newer on newer.id = edge.src

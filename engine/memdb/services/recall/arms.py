@@ -363,7 +363,7 @@ def _allowed(database: Database, filters: Filters) -> str | None:
         return None
     for name, value in (("since", filters.since), ("until", filters.until), ("as-of", filters.as_of)):
         if value is not None and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", value):
-            raise UsageError(f"--{name} is {value!r}; write a date as 2026, 2026-05 or 2026-05-01.")
+            raise UsageError(f"{name} is {value!r}; write a date as 2026, 2026-05 or 2026-05-01.")
     bound = {
         "types": json.dumps(filters.types) if filters.types else None,
         "tags": json.dumps([name_key(tag.removeprefix("#")) for tag in filters.tags]) if filters.tags else None,

@@ -118,7 +118,7 @@ def _day(now: str | None) -> date | None:
         return date.fromisoformat(now[:10] if re.match(r"\d{4}-\d\d-\d\dT", now) else now)
     except ValueError as error:
         raise UsageError(
-            f"--now is {now!r}; it has to be a day.", hint="Write it as 2026-05-01; words as `yesterday` count from it."
+            f"now is {now!r}; it has to be a day.", hint="Write it as 2026-05-01; words as `yesterday` count from it."
         ) from error
 
 
@@ -230,16 +230,22 @@ def _dated(one: TimeRange, days: list[str | None]) -> str | None:
     happened, modified, created, valid_from, valid_to, day, name = days
     for said, written in (("dated", day), ("happened", happened)):
         if written is not None and _span(written) is not None:
-            return f"{said} {written[:10]}" if _overlaps(one, _span(written)) else None
-    if _overlaps(one, _span(name)) and _span(name) is not None and name:
-        return f"dated {name[:10]}"
+            return f"{said} {_said_date(written)}" if _overlaps(one, _span(written)) else None
+    if _overlaps(one, _span(name)):
+        return f"dated {_said_date(name)}"
     begin, end = _span(valid_from), _span(valid_to)
     if begin is not None and _overlaps(one, (begin[0], end[1] if end is not None else "9999-12-31")):
         return f"valid {valid_from} to {valid_to}" if end is not None else f"valid from {valid_from}"
     for said, written in (("created", created), ("changed", modified)):
         if _overlaps(one, _span(written)):
-            return f"{said} {(written or '')[:10]}"
+            return f"{said} {_said_date(written)}"
     return None
+
+
+def _said_date(written: str | None) -> str:
+    """The day, month or year that something written begins with: `2026-05` of a memory `2026-05-outage`."""
+    found = _DAYS.match(written or "")
+    return found[0] if found is not None else ""
 
 
 def _overlaps(one: TimeRange, span: tuple[str, str] | None) -> bool:

@@ -88,7 +88,7 @@ def recall(
     """The best memories for any text, most relevant first. Never raises for what the text holds."""
     filters = filters or Filters()
     with context.database.read():
-        pool = find(context, query, filters, arms)
+        pool = find(context, query, filters, _asked(arms))
         pool.found, seen = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
         deep = limit if reranking.reranker(context) is None else max(limit, reranking.DEPTH)
         rows = run(context.database, _walk(context.database, pool, limit=deep, hops=hops, paths=paths))
@@ -124,7 +124,7 @@ def recall_sql(
     """
     with context.database.read():
         filters = filters or Filters()
-        pool = find(context, query, filters, arms)
+        pool = find(context, query, filters, _asked(arms))
         pool.found, _ = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
         walk = _walk(context.database, pool, limit=limit, hops=hops, paths=paths)
     statements = (*pool.statements, walk)
@@ -153,6 +153,15 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
     if not hits:
         result.empty_because, result.empty_message = "no_match", "The walk reached no memory from these seeds."
     return result
+
+
+def _asked(arms: Sequence[str]) -> Sequence[str]:
+    """The arms that are asked for, or the one. Raises UsageError for one that there is not: nothing would be found."""
+    asked = [arms] if isinstance(arms, str) else arms
+    for name in asked:
+        if name not in ARMS:
+            raise UsageError(f"There is no arm {name!r}.", hint=f"Arms are {', '.join(ARMS)}.")
+    return asked
 
 
 def at(filters: Filters | None, now: str | None) -> Filters | None:
@@ -287,6 +296,8 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
             code = "arm_off"
             reason = (vector.reason or "").rstrip(".")
             message = f"No memory has enough of the question's words, and the vector arm is off: {reason}."
+            if result.arms["keyword"].state == "off":
+                message = "Nothing was looked for by words or by meaning: both arms are off."
         else:
             code = "below_floor"
             below = (
