@@ -173,15 +173,15 @@ def test_what_is_decided_already_is_not_decided_again(root: Path) -> None:
     ("words", "code", "said"),
     [
         (("rename", "Quillbase", "Quill Base"), 4, 'memdb entities merge Quillbase "Quill Base"'),
-        (("rename", "Nobody", "Somebody"), 3, "No text mentions 'Nobody'."),
+        (("rename", "Nobody", "Somebody"), 3, "There is no entity 'Nobody'."),
         (("rename", "Quillbase", " "), 2, "is no name"),
         (("rename", "Quillbase", "Quill\u200bbase"), 2, "Quill<U+200B>base"),
         (("retype", "Quillbase", "gadget"), 3, "gadget"),
         (("merge", "Quillbase", "quillbase"), 2, "one"),
-        (("merge", "Nobody", "Quillbase"), 3, "No text mentions 'Nobody'."),
+        (("merge", "Nobody", "Quillbase"), 3, "There is no entity 'Nobody'."),
         (("unmerge", "Quillbase"), 3, "Nothing was merged into 'Quillbase'"),
         (("delete", "Quillbase"), 4, "Add --yes to do it"),
-        (("delete", "Nobody", "--yes"), 3, "No text mentions 'Nobody'."),
+        (("delete", "Nobody", "--yes"), 3, "There is no entity 'Nobody'."),
         (("restore", "Quillbase"), 3, "No entity 'Quillbase' is deleted."),
         (("distinct", "Quillbase", "Quillbase"), 2, "one entity"),
         (("list", "--sort", "age"), 2, "mentions, memories, documents, relations, name"),
@@ -324,6 +324,12 @@ def test_the_log_marks_what_is_held_and_what_contradicts() -> None:
     assert in_words(decision("distinct", detail={"pair": ["a", "b"]})) == "told apart a and b"
     resolve = decision("resolve", subject="conflict:3f0c", detail={"conflict": "3f0c", "choice": "keep-new"})
     assert in_words(resolve) == "resolved conflict 3f0c: keep-new"
+    sides: dict[str, Any] = {"conflict": "3f0c", "choice": "keep", "keep": ["b"], "against": ["c", "d"]}
+    assert in_words(decision("resolve", subject="conflict:3f0c", detail=sides)).endswith(": keep (b, not c or d)")
+    sides |= {"subject": "a", "predicate": "works_at", "keep": ["b", "c"], "against": [], "choice": "keep-both"}
+    assert in_words(decision("resolve", subject="conflict:3f0c", detail=sides)).endswith(
+        ": keep-both (a works_at b and c)"
+    )
     assert in_words(decision("confirm", detail={"of": ["1-0/w", "2-0/w"]})).startswith("confirmed ")
     assert in_words(decision("polish")) == "polish entity a b"  # an action that a newer memdb knows
 

@@ -13,6 +13,7 @@ from memdb.services.recall.answers import Citation
 from memdb.services.recall.prompting import CLOSING, OPENING
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
+from memdb.stores import open_all
 from memdb_cli import opener, screen
 from memdb_cli.hits import cited
 from tests.cli_support import make, memdb
@@ -103,6 +104,39 @@ def test_add_as_json(root: Path, docs: Path) -> None:
         "pending": 8,
         "embedder": "Embeddings are switched off.",
     }
+
+
+def test_add_says_what_was_left_out_of_a_document(root: Path, docs: Path) -> None:
+    lines = ['{"id": "a", "text": "The hose is red."}', "not json", *["neither"] * 12]
+    write_files(docs, {"log.jsonl": "\n".join(lines)})
+    answer = memdb("add", docs / "log.jsonl")
+    place = (docs / "log.jsonl").as_posix()
+    assert answer.code == 0
+    assert answer.err.splitlines()[0].startswith(f"note: {place}: line 2: not valid JSON")
+    assert "note: and 3 more; --json lists them." in answer.err
+    assert len(memdb("add", docs / "log.jsonl", "--json").json["documents"]["notes"]) == 13
+    assert memdb("add", docs / "guide.md", "--json").json["documents"]["notes"] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_add_refuses_what_is_neither_a_file_nor_a_folder(root: Path) -> None:
+    answer = memdb("add", "/dev/null")
+    assert (answer.code, answer.out) == (2, "")
+    assert "error: /dev/null is neither a file nor a folder.\n" in answer.err
+
+
+def test_a_path_alone_is_one_path(root: Path, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is a sequence of letters, and one of them is often a dot: the folder where the program stands."""
+    monkeypatch.chdir(docs)
+    write_files(root.parent / "vault", {"Quay.md": "The quay."})
+    with Store.init(root) as store:
+        assert store.add("guide.md", embed=False).documents.added == 1
+        assert store.add(docs / "parts" / "list.csv", embed=False).documents.added == 1
+        assert len(store.documents.list()) == 2
+        [item] = store.import_from("../vault", dry_run=True).items
+        assert item.place == "Quay.md"
+    with open_all(str(root)) as stores:
+        assert [hit.kind for hit in stores.recall("bolt the pump").hits][:1] == ["chunk"]
 
 
 def test_what_failed_elsewhere_does_not_fail_an_add(root: Path, docs: Path, tmp_path: Path) -> None:
@@ -364,6 +398,7 @@ def test_no_program_that_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     with pytest.raises(MemdbError) as caught:
         opener.open_file(tmp_path / "a.pdf")
     assert caught.value.hint == "`memdb open DOCUMENT --print` prints the path."
+    assert not caught.value.message.endswith("..")
 
 
 def test_remove_leaves_the_file(root: Path, guide: str) -> None:

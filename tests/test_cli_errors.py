@@ -268,3 +268,16 @@ def test_a_process_that_ends_at_once_does_what_is_registered_for_its_end(
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert run.returncode == code
     assert run.stdout.endswith("the end\n")
+
+
+def test_a_word_that_does_not_fit_is_said_without_the_library_that_found_it() -> None:
+    answer = memdb("recall", "tea", "--kind", "book")
+    assert answer.err.startswith("error: Invalid value for '--kind': 'book' is not one of 'memory', 'chunk'.\n")
+
+
+def test_a_file_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("A note.")
+    for words in (("init", tmp_path / "notes"), ("list", "--root", tmp_path / "notes")):
+        answer = memdb(*words)
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.startswith(f"error: {tmp_path / 'notes'} is a file, no folder.\n")

@@ -41,8 +41,28 @@ def test_save_json_has_the_sha256_of_the_file(root: Path) -> None:
     digest = hashlib.sha256((root / "user" / "me.md").read_bytes()).hexdigest()
     assert saved == {
         "id": "user/me", "file": "user/me.md", "created": True, "changed": True, "sha256": digest, "restates": None,
-        "apart_from": None, "left_out": [],
+        "apart_from": None, "left_out": [], "contradicts": [],
     }  # fmt: skip
+
+
+def test_save_says_what_it_contradicts(root: Path) -> None:
+    assert memdb("save", "project/a", "--body", "The metrics port of the api is 9100.").err == ""
+    answer = memdb("save", "project/b", "--body", "The metrics port of the api is 9200.")
+    assert answer.err == "note: it contradicts project/a; `memdb conflicts` shows and settles it.\n"
+    saved = memdb("save", "project/c", "--body", "The metrics port of the api is 9300.", "--json")
+    assert (saved.json["contradicts"], saved.err) == (["project/a", "project/b"], "")
+
+
+def test_save_says_what_it_does_not_supersede(root: Path) -> None:
+    answer = memdb("save", "project/new", "--body", "Moved.", "--supersedes", "plna", "--supersedes", "response-style")
+    assert answer.err == "note: it supersedes nothing yet: plna is no memory, or can mean several.\n"
+
+
+def test_save_says_that_there_is_no_text(root: Path) -> None:
+    """Standard input is not read unasked: what was piped would be lost without a word."""
+    answer = memdb("save", "project/new", stdin=b"a text that nobody reads")
+    assert answer.err == "note: it has no text; `memdb edit project/new` writes one, `--body -` reads a pipe.\n"
+    assert memdb("save", "project/newer", "--description", "Says all").err == ""
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ def test_names_are_read_though_others_change_them_meanwhile(make_store: Make, mo
         return (holds if lock.is_locked else lambda: False), write
 
     monkeypatch.setattr(mentions, "_read_batch", changed_meanwhile)
-    monkeypatch.setattr(mentions, "_state", lambda database: object())  # as if others wrote without a pause
+    monkeypatch.setattr(mentions, "state_of", lambda database: object())  # as if others wrote without a pause
     write_files(store.place.root, {"user/ines.md": "Ines Okafor knows Quillbase and Ravenscar.\n"})
     store.sync()
     assert reads == [False, True]

@@ -361,7 +361,7 @@ def test_a_deleted_entity_relays_nothing_and_is_not_given_to_the_model(world: An
 
 Call = Callable[[Store], object]
 ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
-    (lambda s: s.entities.rename("Ada Wrenn", "X1"), NotFound, "No text mentions 'Ada Wrenn'", "Did you mean ada wren"),
+    (lambda s: s.entities.rename("Ada Wrenn", "X1"), NotFound, "no entity 'Ada Wrenn'", "Did you mean ada wren"),
     (lambda s: s.entities.rename("Ada Wren", ""), UsageError, "'' is no name", "a letter or a digit"),
     (lambda s: s.entities.rename("Ada Wren", " @ "), UsageError, "' @ ' is no name", "a letter or a digit"),
     (lambda s: s.entities.rename("Ada Wren", "-!-"), UsageError, "'-!-' is no name", "a letter or a digit"),
@@ -374,11 +374,11 @@ ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
     (lambda s: s.entities.merge("Ada Wren", "nobody"), NotFound, "'nobody'", "`memdb entities` lists"),
     (lambda s: s.entities.merge("Gone", "MQTT"), NotFound, "'Gone' was deleted", 'memdb entities restore "Gone"'),
     (lambda s: s.entities.merge("Ada Wren", "@ada wren"), UsageError, "names of one entity", 'show "Ada Wren"'),
-    (lambda s: s.entities.delete("Zigby"), NotFound, "No text mentions 'Zigby'", "Did you mean zigbee"),
+    (lambda s: s.entities.delete("Zigby"), NotFound, "There is no entity 'Zigby'", "Did you mean zigbee"),
     (lambda s: s.entities.restore("MQTT"), NotFound, "No entity 'MQTT' is deleted", "`memdb log` lists"),
     (lambda s: s.entities.restore("Gonne"), NotFound, "No entity 'Gonne' is deleted", "Did you mean Gone?"),
     (lambda s: s.entities.unmerge("MQTT"), NotFound, "Nothing was merged into 'MQTT'", "`memdb log`"),
-    (lambda s: s.entities.unmerge("nobody"), NotFound, "No text mentions 'nobody'", "`memdb entities`"),
+    (lambda s: s.entities.unmerge("nobody"), NotFound, "There is no entity 'nobody'", "`memdb entities`"),
     (lambda s: s.entities.unmerge("Target"), UsageError, "Several were merged", "Name one of Left, Right."),
     (lambda s: s.entities.distinct("MQTT", "mqtt"), UsageError, "names of one entity", "memdb entities unmerge MQTT"),
     (lambda s: s.undo("zz"), NotFound, "no decision 'zz'", "`memdb log` lists them"),
@@ -500,6 +500,14 @@ def test_a_decision_about_the_vocabulary_is_undone(world: Answered) -> None:
     assert world.digest().digest == before.digest
     assert [one.state for one in world.store.log()] == ["standing", "standing", "undone", "undone"]
     same_when_rebuilt(world)
+
+
+def test_less_than_four_letters_of_an_id_mean_no_decision(world: Answered) -> None:
+    decision = world.store.entities.rename("Zigbee", "Zigbee 3")
+    for begin in (decision.id[:1], decision.id[:3]):
+        with pytest.raises(NotFound):
+            world.store.undo(begin)
+    assert world.store.undo(decision.id[:4]).subject == decision.subject
 
 
 def test_an_undo_that_would_take_the_name_of_another_entity_is_refused(world: Answered) -> None:

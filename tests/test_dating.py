@@ -139,13 +139,11 @@ def test_no_speaker_is_seen_where_none_is_meant(store: Store, query: str) -> Non
 
 
 def test_evidence_never_beats_a_clearly_better_text_and_takes_nothing_away(store: Store) -> None:
-    pool: dict[str, Any] = {
-        f"document:chat.jsonl#{turn}": (score, {}) for turn, score in (("a", 0.9), ("b", 0.5), ("c", 0.2))
-    }
+    pool = {f"document:chat.jsonl#{turn}": score for turn, score in (("a", 0.9), ("b", 0.5), ("c", 0.2))}
     weighed, seen = dating.weigh(store._context, "what did Melanie do in June 2023", pool)
     assert list(weighed) == list(pool) and set(seen.reasons) == {"document:chat.jsonl#b", "document:chat.jsonl#c"}
     assert weighed["document:chat.jsonl#a"] == pool["document:chat.jsonl#a"]
-    assert weighed["document:chat.jsonl#b"][0] == dating.likelier(0.5, dating.DATED * dating.SPOKEN) < 0.9
+    assert weighed["document:chat.jsonl#b"] == dating.likelier(0.5, dating.DATED * dating.SPOKEN) < 0.9
     assert dating.likelier(0.25, dating.DATED) == 0.5
     assert dating.likelier(0.8, dating.DATED) == pytest.approx(0.923, abs=1e-3)
     assert dating.likelier(0.2, dating.DATED) < 0.5
@@ -196,7 +194,8 @@ def test_a_live_store_counts_from_today(tmp_path: Path) -> None:
 def test_a_now_that_is_no_day_is_refused(store: Store, now: str) -> None:
     with pytest.raises(UsageError) as error:
         asked(store, "anything", now=now)
-    assert "it has to be a day" in error.value.message and error.value.hint
+    assert error.value.message.startswith("now is ") and "it has to be a day" in error.value.message
+    assert error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -344,7 +343,7 @@ def test_a_question_without_times_imports_nothing_and_costs_less_than_a_millisec
     root = tmp_path / "r"
     with made_store(root) as store:
         query = "which of the many engines does the staging host run for everybody in the office"
-        pool = {f"project/x{at}": (0.5, {}) for at in range(400)}
+        pool = {f"project/x{at}": 0.5 for at in range(400)}
         dating.weigh(store._context, query, pool)
         start = time.process_time()
         for _ in range(50):
@@ -358,3 +357,10 @@ def test_a_question_without_times_imports_nothing_and_costs_less_than_a_millisec
     if not hasattr(Store, "open"):
         code = code.replace("Store.open(sys.argv[1])", "__import__('memdb').open(sys.argv[1])")
     subprocess.run([sys.executable, "-c", code, str(root)], check=True)
+
+
+def test_a_name_that_begins_with_a_month_says_no_more_than_that(tmp_path: Path) -> None:
+    write_files(tmp_path / "r", {"episode/2026-05-outage.md": "The cache ran out of memory.\n"})
+    with Store.init(tmp_path / "r", embedder=FakeEmbedder(dims=64)) as store:
+        [hit] = asked(store, "what ran out of memory in May 2026").hits
+        assert hit.reasons == ("dated 2026-05, within 'May 2026' (2026-05-01 to 2026-06-01)",)

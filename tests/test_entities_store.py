@@ -124,10 +124,10 @@ def test_a_hub_is_shown_in_part(store: Store) -> None:
 
 Call = Callable[[Store], object]
 ERRORS: list[tuple[Call, type[MemdbError], str, str]] = [
-    (lambda s: s.entities.show("Quilbase"), NotFound, "No text mentions 'Quilbase'", "Did you mean quillbase"),
-    (lambda s: s.entities.show("dovrak"), NotFound, "No text mentions 'dovrak'", "mirela dovrak"),
+    (lambda s: s.entities.show("Quilbase"), NotFound, "There is no entity 'Quilbase'", "Did you mean quillbase"),
+    (lambda s: s.entities.show("dovrak"), NotFound, "There is no entity 'dovrak'", "mirela dovrak"),
     (lambda s: s.entities.show("x\u202ey"), NotFound, "'x<U+202E>y'", "`memdb entities`"),
-    (lambda s: s.entities.show(""), NotFound, "No text mentions ''", "`memdb entities`"),
+    (lambda s: s.entities.show(""), NotFound, "There is no entity ''", "`memdb entities`"),
     (lambda s: s.entities.show("harbour base", limit=-1), UsageError, "limit of -1", "0 or more"),
     (
         lambda s: s.entities.list(sort="age"),

@@ -321,6 +321,7 @@ def test_explain_shows_arms_and_paths(store: Store) -> None:
     none = call(store, "explain", query="tables", id="new-host")
     assert ids(none) == []
     assert "project/new-host is not among the first" in text(none)
+    assert "There is no memory 'nowhere'." in text(call(store, "explain", query="tables", id="nowhere"))
 
 
 def test_review_lists_what_waits(store: Store) -> None:

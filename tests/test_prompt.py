@@ -201,3 +201,16 @@ def test_stashes_hold_no_texts(store: Store, tmp_path: Path) -> None:
     kept = f"{file.name} {file.read_text(encoding='utf-8')}"
     assert "red one" not in kept
     assert "session of mine" not in kept
+
+
+def test_a_memory_without_a_description_is_told_by_the_beginning_of_its_text(make_store: Callable[..., Store]) -> None:
+    whole = "Kettles are descaled in May."
+    long = "# Kettles\n\nThe kettle of the lab " + "is old and " * 40 + "stays."
+    store = make_store({"user/short.md": f"{whole}\n", "user/long.md": f"{long}\n", "user/none.md": ""})
+    hits = {hit.id: hit.description for hit in store.recall("kettle").hits}
+    assert hits == {"user/short": whole, "user/long": long[:200]}
+    lines = store.prompt_block(store.recall("kettle"), 600).splitlines()
+    # Its name stands above its text, the beginning of its text where that does not fit, with a mark that there is more.
+    assert "- [user/short] short" in lines and f"  {whole}" in lines
+    [line] = [line for line in lines if line.startswith("- [user/long]")]
+    assert line == f"- [user/long] {' '.join(long[:200].split())} …"

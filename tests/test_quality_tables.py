@@ -41,3 +41,19 @@ def test_a_run_replaces_the_figures_of_its_suites_alone(tmp_path: Path, monkeypa
     text = quality_tables.README.read_text(encoding="utf-8")
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     assert "| SciFact, nDCG@10 | off | off | 71.0 | 90.0 |" in text
+
+
+def test_by_category_every_arm_stands_beside_the_cascade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIGURES_FILE", "TABLES_FILE", "README"):
+        monkeypatch.setattr(quality_tables, name, tmp_path / name)
+    quality_tables.README.write_text("", encoding="utf-8")
+    part = {"questions": 3, "R@2": 0.1, "R@5": 0.2, "R@10": 0.333, "nDCG@10": 0.4, "all-gold@5": 0.5}
+    table = {
+        **TABLE,
+        "fusion": {**TABLE["fusion"], "categories": {"temporal": part | {"R@5": 0.25}}},
+        "cascade": {**TABLE["cascade"], "categories": {"temporal": part}},
+    }
+    quality_tables.write({"locomo": {"stores": [STORE], "table": table}})
+    page = quality_tables.TABLES_FILE.read_text(encoding="utf-8")
+    off = "off / off / off"
+    assert f"| temporal (3) | {off} | {off} | 25.0 / 33.3 / 40.0 | 20.0 / 33.3 / 40.0 |" in page

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memdb.base.embedding import Embedder
+from memdb.errors import UsageError
 from memdb.services.recall.recall import Filters
 from memdb.store import Store
 from tests.conftest import write_files
@@ -113,3 +114,26 @@ def test_an_answer_has_no_such_reason(tmp_path: Path) -> None:
     with store_of(tmp_path / "a", FakeEmbedder()) as store:
         answer = store.recall("green tea")
         assert (len(answer.hits), answer.empty_because, answer.empty_message, answer.notes) == (1, None, None, [])
+
+
+def test_no_arm_at_all(tmp_path: Path) -> None:
+    with store_of(tmp_path / "a", FakeEmbedder()) as store:
+        answer = store.recall("green tea", arms=())
+        assert (answer.hits, answer.empty_because) == ([], "arm_off")
+        assert answer.empty_message == "Nothing was looked for by words or by meaning: both arms are off."
+
+
+def test_an_arm_that_there_is_not_is_refused_and_one_alone_is_one(tmp_path: Path) -> None:
+    with store_of(tmp_path / "a", FakeEmbedder()) as store:
+        with pytest.raises(UsageError) as error:
+            store.recall("green tea", arms=["keywords"])
+        assert error.value.message == "There is no arm 'keywords'."
+        with pytest.raises(UsageError):
+            store.recall_sql("green tea", arms=["keywords"])
+        assert list(store.recall("green tea", arms="keyword").hits[0].arms) == ["keyword"]
+
+
+def test_a_date_that_is_none_is_named_as_any_surface_calls_it(tmp_path: Path) -> None:
+    with store_of(tmp_path / "a", FakeEmbedder()) as store, pytest.raises(UsageError) as error:
+        store.recall("tea", filters=Filters(since="soon"))
+    assert error.value.message == "since is 'soon'; write a date as 2026, 2026-05 or 2026-05-01."

@@ -10,7 +10,7 @@ import pytest
 
 from memdb.services.recall import arms
 from memdb.services.recall import recall as recalling
-from memdb.services.recall.answers import Filters, Found, Hit
+from memdb.services.recall.answers import Filters, Hit
 from memdb.services.recall.arms import Pool
 from memdb.services.recall.recall import Hop
 from memdb.store import Store
@@ -23,13 +23,17 @@ LINKED = [("user/a", "links_to", "user/near"), ("user/a", "links_to", "user/far"
 
 
 def walked(store: Store, pool: Pool, *, paths: str = "evidence") -> dict[str, Hit]:
-    statement = recalling._walk(pool, limit=50, hops=2, paths=paths)
+    statement = recalling._walk(store._context.database, pool, limit=50, hops=2, paths=paths)
     return {row[0]: recalling._hit(row, pool) for row in arms.run(store._context.database, statement)}
 
 
 def pool_of(largeness: float = 0.0, closeness: tuple[tuple[str, float], ...] = (), **scores: float) -> Pool:
-    found: dict[str, tuple[float, dict[str, Found]]] = {f"user/{name}": (score, {}) for name, score in scores.items()}
-    return Pool(found, largeness=largeness, closeness=list(closeness), distant=0.5 if closeness else 1.0)
+    return Pool(
+        {f"user/{name}": score for name, score in scores.items()},
+        largeness=largeness,
+        closeness=list(closeness),
+        distant=0.5 if closeness else 1.0,
+    )
 
 
 @pytest.fixture
@@ -152,7 +156,7 @@ def test_parts_of_one_record_are_no_two_reasons(make_store: MakeStore, no_model:
     first, second = [key for key, record in rows if record == "r0"][:2]
     # A seed of 0.5 starts with 0.5 * 0.5 / 0.6 in a small store.
     for largeness, score in ((1.0, 0.6), (0.0, 1 - 0.4 * (1 - 0.5 * 0.5 / 0.6 * 0.8 * 0.7))):
-        pool = Pool({first: (0.6, {}), second: (0.5, {})}, largeness=largeness)
+        pool = Pool({first: 0.6, second: 0.5}, largeness=largeness)
         assert {key: hit.score for key, hit in walked(store, pool).items() if "#r0" in key} == {
             first: pytest.approx(score)
         }
@@ -172,10 +176,10 @@ def test_a_record_is_one_answer_however_many_parts_it_has(
     parts = [key for key, record in stored if record == "long"]
     assert len(parts) > 8
     # All parts but the last rank above everything else, and the last but one best of all.
-    pool = Pool({key: (0.9 + 0.001 * at, {}) for at, key in enumerate(parts[:-1])})
-    pool.found |= {f"document:{file.as_posix()}#{name}": (0.5, {}) for name in ("twin", "twin~" + str(len(parts) + 2))}
-    pool.found |= {f"document:{file.as_posix()}#r{at}": (0.3 - 0.01 * at, {}) for at in range(4)}
-    statement = recalling._walk(pool, limit=5, hops=0)
+    pool = Pool({key: 0.9 + 0.001 * at for at, key in enumerate(parts[:-1])})
+    pool.found |= {f"document:{file.as_posix()}#{name}": 0.5 for name in ("twin", "twin~" + str(len(parts) + 2))}
+    pool.found |= {f"document:{file.as_posix()}#r{at}": 0.3 - 0.01 * at for at in range(4)}
+    statement = recalling._walk(store._context.database, pool, limit=5, hops=0)
     hits = [row[0].rpartition("#")[2] for row in arms.run(store._context.database, statement)]
     best = parts[-2].rpartition("#")[2]
     # Two lines of one id are two records, of which none is dropped.
@@ -217,8 +221,8 @@ def test_a_whole_title_in_the_question_asks_for_its_text(
     for weight in (0.0, 0.8):
         monkeypatch.setattr(arms, "TITLE_WEIGHT", weight)
         pool = arms.find(store._context, "when was Swamp Lantern shown", Filters(), ("keyword", "entity"))
-        found[weight] = {key: score for key, (score, _) in pool.found.items()}
-        assert "entity" in pool.found["project/swamp-lantern"][1]
+        found[weight] = pool.found
+        assert "entity" in pool.said("project/swamp-lantern")
     before = found[0.0]["project/swamp-lantern"]
     assert found[0.8]["project/swamp-lantern"] == pytest.approx(1 - (1 - before) * 0.2)
     assert found[0.8]["project/lantern"] == found[0.0]["project/lantern"]

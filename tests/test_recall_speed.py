@@ -158,6 +158,37 @@ def test_of_all_passages_the_nearest_are_found(store: Store) -> None:
     assert len(found[1]) < 30
 
 
+@pytest.mark.parametrize("dims", [8, DIMS, 4_096])
+def test_numbers_of_16_bits_keep_two_similarities_in_order_that_differ_by_the_margin(dims: int) -> None:
+    rng = np.random.default_rng(5)
+    made = rng.normal(size=(200, dims))
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    # All values lie half way between two numbers, and the question adds up what each is moved by: the worst there is.
+    worst = (np.floor(made * seen_vectors.WHOLE) + 0.499) / seen_vectors.WHOLE
+    question = np.full(dims, dims**-0.5, dtype=np.float32)
+    kept_ = np.rint(worst * seen_vectors.WHOLE).astype(np.float32)
+    moved = np.abs(np.einsum("ij,j->i", kept_, question) / seen_vectors.WHOLE - worst @ question.astype(float))
+    assert moved.max() < seen_vectors.margin(dims) / 2
+    assert moved.max() > seen_vectors.margin(dims) / 4
+
+
+def test_the_walk_looks_up_what_the_arms_found_by_number(store: Store, shelf: tuple[Path, list[str]]) -> None:
+    database = store._context.database
+    found = pool(store, shelf[1][0])
+    with database.read():
+        name, values = recall._walk(database, found, limit=8, hops=2)
+    by_key = dict(database.rows("select key, id from node"))
+    assert json.loads(values["pool"]) == {str(by_key[key]): score for key, score in found.found.items()}
+    # What an arm did not find, as a day's texts or the seeds of `memdb cascade`, is looked up by its key once.
+    found.found |= {"reference/velkor-works": 0.25}
+    assert "reference/velkor-works" not in found.rows
+    with database.read():
+        _, values = recall._walk(database, found, limit=8, hops=2)
+    assert json.loads(values["pool"])[str(by_key["reference/velkor-works"])] == 0.25
+    plan = database.rows("explain query plan " + resources.query(name), values)
+    assert [row[-1] for row in plan if row[-1].startswith("SEARCH node USING") and "key=?" in row[-1]] == []
+
+
 def test_a_write_takes_away_the_vectors_of_what_it_changed_alone(
     store: Store, shelf: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +328,8 @@ def test_bits_are_counted_by_numpy_1_as_by_numpy_2(columns: int, monkeypatch: py
     other = rng.integers(0, 2**63, size=6, dtype=np.uint64)
     expected = [sum(int(one ^ word).bit_count() for one, word in zip(column, other, strict=True)) for column in words.T]
     assert signatures.hamming(words, other).tolist() == expected
+    monkeypatch.setattr(signatures, "PART", 2)
+    assert signatures.hamming(words, other).tolist() == expected
     monkeypatch.delattr(np, "bitwise_count", raising=False)
     assert signatures.hamming(words, other).tolist() == expected
 
@@ -335,13 +368,13 @@ def test_postings_that_are_passed_over_change_no_answer(
     monkeypatch.setattr(arms, "POOL", limit)
     monkeypatch.setattr(postings, "FEW_TEXTS", few_texts)
     monkeypatch.setattr(postings, "telling", watched)
-    ours = [pool(store, question, **filters).found for question in questions]
+    ours = [pool(store, question, **filters).rows for question in questions]
     assert len(told) >= QUESTIONS
     if limit == 7 and not filters:
         assert max(map(texts_told, told)) < 60
     monkeypatch.setattr(postings, "pays", lambda _: False)
     monkeypatch.setattr(signatures, "block", lambda *_: None)
-    assert [pool(store, question, **filters).found for question in questions] == ours
+    assert [pool(store, question, **filters).rows for question in questions] == ours
     assert any(ours)
 
 

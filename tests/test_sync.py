@@ -483,3 +483,33 @@ def test_what_is_read_as_a_document_is_not_said_to_be_left_out(tmp_path: Path) -
             assert report.ignored == [("c.bin", "not a Markdown file")]
         store.remove(str(root / "shelf"))
         assert [path for path, _ in store.sync().ignored] == ["c.bin", "shelf/a.txt", "shelf/b\\x.txt"]
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("outrun", [False, True])
+def test_the_folder_is_walked_again_where_another_process_wrote_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: list[str], outrun: bool
+) -> None:
+    store, _ = with_fake(tmp_path / "r", EIGHT)
+    store.sync()
+    other, _ = with_fake(tmp_path / "r", {})
+    plan, writer, plans = syncing.plan, files.writer, list[syncing.Plan]()
+
+    def counted(context: Any) -> syncing.Plan:
+        plans.append(plan(context))
+        return plans[-1]
+
+    def waited(*given: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "writer", writer)
+            if outrun and len(plans) == 1:
+                assert other.sync().changed == 1
+        return writer(*given)
+
+    monkeypatch.setattr(syncing, "plan", counted)
+    monkeypatch.setattr(files, "writer", waited)
+    write_files(tmp_path / "r", {"user/m1.md": "Another text.\n"})
+    reads.clear()
+    assert store.sync().changed == (0 if outrun else 1)
+    assert reads == ["user/m1.md"]
+    assert [len(found.suspects) for found in plans] == ([1, 1, 0] if outrun else [1])

@@ -167,3 +167,17 @@ def test_half_a_line_that_a_killed_process_left_is_no_damage(store: Store) -> No
     store.sync()
     assert (file.read_bytes(), differing(before, store.digest())) == (data, [])
     assert store._context.database.value("select count(*) from problem") == 0
+
+
+def test_a_memory_whose_file_is_gone_is_meant_by_its_bare_name(store: Store) -> None:
+    (store.place.root / "project/plan.md").unlink()
+    assert store.history("plan") == store.history("project/plan") != []
+    assert store.restore("plan", 3).id == "project/plan"
+    store.save("user/plan", "A plan of mine.")
+    for file in ("project/plan.md", "user/plan.md"):
+        (store.place.root / file).unlink()
+    with pytest.raises(UsageError) as error:
+        store.history("plan")
+    assert error.value.message == "'plan' can mean 2 memories whose files are gone: project/plan, user/plan."
+    with pytest.raises(NotFound):
+        store.history("lan")

@@ -33,6 +33,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "show": Entry("look", "Show one memory, document or chunk with all that is around it."),
         "list": Entry("look", "List the memories of the index, by type and name."),
         "links": Entry("look", "List links as written, with what became of each."),
+        "graph": Entry("graph", "List the edges between the most connected nodes, or around one."),
         "history": Entry("look", "List, show or compare earlier texts of a memory."),
     },
     "Write": {

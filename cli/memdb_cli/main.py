@@ -98,7 +98,7 @@ def wants_json(words: Sequence[str]) -> bool:
 
 def _usage_error(error: Exception) -> UsageError:
     """click's error in our shape."""
-    message = " ".join(str(getattr(error, "format_message", lambda: error)()).split())
+    message = " ".join(str(getattr(error, "format_message", lambda: error)()).split()).replace(": Value error, ", ": ")
     context = getattr(error, "ctx", None)
     hint = f"See `{context.command_path} --help`." if context is not None else "See `memdb --help`."
     return UsageError(message, hint=hint)

@@ -25,7 +25,7 @@ def open_file(file: Path) -> None:
             run(words(file, sys.platform))
     except (OSError, subprocess.SubprocessError) as error:
         raise MemdbError(
-            f"No program opens {file}: {error}.", hint="`memdb open DOCUMENT --print` prints the path."
+            f"No program opens {file}: {_reason(error)}.", hint="`memdb open DOCUMENT --print` prints the path."
         ) from error
 
 
@@ -40,8 +40,13 @@ def open_link(link: str) -> None:
             run(["open" if sys.platform == "darwin" else "xdg-open", link])
     except (OSError, subprocess.SubprocessError) as error:
         raise MemdbError(
-            f"No program opens {link}: {error}.", hint="`memdb open DOCUMENT --snapshot` opens what was kept of it."
+            f"No program opens {link}: {_reason(error)}.",
+            hint="`memdb open DOCUMENT --snapshot` opens what was kept of it.",
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error).rstrip(".")
 
 
 def is_viewed(file: Path) -> bool:

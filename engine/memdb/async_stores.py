@@ -16,7 +16,9 @@ from memdb.pool import MOST
 from memdb.stores import Stores
 
 
-def open_all_async(stores: Sequence[Path | str] | None = None, *, most: int = MOST, watch: bool = False) -> AsyncStores:
+def open_all_async(
+    stores: Sequence[Path | str] | Path | str | None = None, *, most: int = MOST, watch: bool = False
+) -> AsyncStores:
     """Several stores for asyncio, as `memdb.open_all` opens them: use them by `async with`.
 
     They are looked up when the block is entered. Raises NotFound, UsageError there.
@@ -27,7 +29,9 @@ def open_all_async(stores: Sequence[Path | str] | None = None, *, most: int = MO
 class AsyncStores:
     """Several stores whose methods are awaited, each call in a thread, as those of `AsyncStore` are."""
 
-    def __init__(self, stores: Sequence[Path | str] | None = None, *, most: int = MOST, watch: bool = False) -> None:
+    def __init__(
+        self, stores: Sequence[Path | str] | Path | str | None = None, *, most: int = MOST, watch: bool = False
+    ) -> None:
         self._calls = Calls()
         self._make = partial(several.open_all, stores, most=most, watch=watch)
         self._opened: Stores | None = None

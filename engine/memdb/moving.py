@@ -21,7 +21,7 @@ class Moving(Nouns):
 
     def import_from(
         self,
-        sources: Sequence[Path | str],
+        sources: Sequence[Path | str] | Path | str,
         *,
         kind: str | None = None,
         to: str | None = None,

@@ -66,6 +66,7 @@ class Opened:
     def init(cls, root: Path | str, *, db: Path | str | None = None, embedder: Embedder | None = None) -> Self:
         """Make a folder a store, or open it where it is one. Writes nothing outside `<root>/.memdb`."""
         place = settings.place(root, db)
+        settings.require_folder(place)
         try:
             settings.initialise(place)
         except OSError as error:

@@ -161,11 +161,11 @@ class Store(Moving):
         )
 
     def history(self, memory: str) -> Sequence[PastText]:
-        """The earlier texts of a memory, oldest first; also of one whose file is gone."""
+        """The earlier texts of a memory, oldest first; also of one whose file is gone, by its id or bare name."""
         self._freshen(embed=False)
 
         def look(context: Context) -> Sequence[PastText]:
-            return reading.history(context, memory) or reading.history(context, reading.find(context, memory))
+            return reading.history(context, reading.find_past(context, memory))
 
         return self._run(look)
 
@@ -294,8 +294,10 @@ class Store(Moving):
 
         return self._run(lambda context: versions.restore(context, memory, version, expected_sha256=expected_sha256))
 
-    def add(self, paths: Sequence[Path | str], *, embed: bool = True, progress: Progress = silent) -> SyncReport:
-        """Mirror files and folders as documents from now on, fetch http and https addresses (texts), and sync.
+    def add(
+        self, paths: Sequence[Path | str] | Path | str, *, embed: bool = True, progress: Progress = silent
+    ) -> SyncReport:
+        """Mirror files and folders, or one, as documents from now on, fetch http and https addresses (texts), and sync.
 
         An address is fetched now, and again when it is added again, never by a sync. `failed` and `skipped` of the
         report's documents are those of this call; a single path that cannot be taken raises: NotFound, UsageError,

@@ -18,7 +18,7 @@ from memdb.base.place import Place
 from memdb.errors import MemdbError, NotFound, UsageError
 from memdb.opened import RECALL_WAIT
 from memdb.pool import MOST, StorePool
-from memdb.services.context import Context
+from memdb.services.context import Context, several
 from memdb.services.memories import reading
 from memdb.services.recall import merging, prompting
 from memdb.services.recall import recall as recalling
@@ -29,7 +29,9 @@ Warm = Callable[[Place, str, Filters, dict[str, Any]], Recall | None]
 """What may answer a question for the store of a place, by the options of a recall, so that it need not be opened."""
 
 
-def open_all(stores: Sequence[Path | str] | None = None, *, most: int = MOST, watch: bool = False) -> Stores:
+def open_all(
+    stores: Sequence[Path | str] | Path | str | None = None, *, most: int = MOST, watch: bool = False
+) -> Stores:
     """The stores of some names and folders, or all that have a name; each is opened when it is first asked.
 
     At most `most` are open at once; with `watch` the files of those are followed. A store that is not where it was seen
@@ -39,7 +41,7 @@ def open_all(stores: Sequence[Path | str] | None = None, *, most: int = MOST, wa
     return Stores(places(stores), most=most, watch=watch)
 
 
-def places(stores: Sequence[Path | str] | None = None) -> dict[str, Place]:
+def places(stores: Sequence[Path | str] | Path | str | None = None) -> dict[str, Place]:
     """The places of some stores, or of all that have a name, by name, there or not.
 
     A folder without a name has its own name here, or its path where that is taken. Raises NotFound, UsageError.
@@ -51,7 +53,7 @@ def places(stores: Sequence[Path | str] | None = None) -> dict[str, Place]:
     for name, listed_one in listed.items() if stores is None else ():
         if listed_one.place not in found.values():  # a store may have two names
             found[name] = listed_one.place
-    for written in map(str, stores or ()):
+    for written in map(str, several(stores or ())):
         one = named.meant(written)
         place = one.place if one is not None else named.own_place(written)
         if place in found.values():

@@ -1,13 +1,14 @@
--- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by key,
+-- Which memories and chunks belong in the next prompt, and by which path did each come? From the pool, an object of scores by node id,
 -- the cascade walks from the first :seeds; replaced memories make way for what replaces them. Runs in any SQLite from 3.40 on.
--- Scores are compared to twelve digits, so that equal products of differently ordered factors are ties, which the keys break.
+-- Scores are compared to twelve digits, as those of the pool have, so that equal products of differently ordered factors are ties, which
+-- the keys break.
 with recursive
 allowed as materialized (
     select value as node_id from json_each(:allowed)
 ),
 pool as materialized (
     select node.id as node_id, node.key, node.kind, found.value as score
-    from json_each(:pool) as found join node on node.key = found.key
+    from json_each(:pool) as found join node on node.id = cast(found.key as integer)
 ),
 -- A seed that is hardly likelier than others is no ground for what lies around it: below :confident it starts with the less.
 seed as materialized (
@@ -156,7 +157,7 @@ best as materialized (
     join height on height.node_id = chain.at_id
     where chain.at_id in (select at_id from permitted)
 ),
-ranked as materialized (
+ranked as (
     select node_id, old_id, steps, whole, trail, score, key,
            row_number() over ranking as place, sum(instr(key, '~') = 0) over ranking as records
     from (
@@ -164,7 +165,7 @@ ranked as materialized (
         union all
         select node_id, node_id, 0, score, trail, score, key from reached where node_id not in (select at_id from above)
     )
-    window ranking as (order by round(score, 12) desc, key rows unbounded preceding)
+    window ranking as (order by iif(trail is null, score, round(score, 12)) desc, key rows unbounded preceding)
 ),
 -- A record is one passage, however many parts it was cut into: the best of them stands for it. All parts but the first have a ~ in
 -- their key: where so many have none, there are so many records.
@@ -201,7 +202,8 @@ route (node_id, here_id, left, trail, whole, score) as (
     where route.left > 0
 )
 select node.key, node.kind, route.score, route.trail, coalesce(memory.name, document_node.label) as name,
-       coalesce(memory.type, 'document') as type, coalesce(memory.description, substr(chunk.text, 1, 200)) as description,
+       coalesce(memory.type, 'document') as type, coalesce(nullif(memory.description, ''), substr(chunk.text, 1, 200),
+                substr(trim(memory.body, ' ' || char(9, 10, 13)), 1, 200)) as description,
        coalesce(source.path, (select min(path) from place where place.document_id = chunk.document_id)) as file,
        (select json_group_array(key) from (
             select newer.key from edge join node as newer on newer.id = edge.src

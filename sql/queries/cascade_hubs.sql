@@ -1,6 +1,6 @@
 -- Which hubs does a walk from these seeds meet, through which it goes only to what is in the pool?
 with pool as (
-    select node.id as node_id from json_each(:pool) as found join node on node.key = found.key
+    select node.id as node_id from json_each(:pool) as found join node on node.id = cast(found.key as integer)
 )
 select node.key, node.degree
 from (

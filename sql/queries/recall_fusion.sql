@@ -26,11 +26,11 @@ posting as materialized (
     )
 ),
 -- Of each text: whether it holds all words, the share of the question it holds (words weighed by how rare they are), and BM25
--- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken.
--- To twelve digits, because the last one depends on the order of addition; to round takes longer than to add, and texts that are no
--- candidates by far, which are most, are left out before.
+-- over the idf of the whole question, which is about 1 where each word stands once; `rest` is that of the words that are not taken,
+-- null where none is. To twelve digits, because the last one depends on the order of addition; to round takes longer than to add, and
+-- texts that are no candidates by far, which are most, are left out before.
 matched as materialized (
-    select node_id, words, words = :words as whole, round(min(1.0, share), 12) as share, round(bulk, 12) as bulk, round(rest, 12) as rest
+    select node_id, words, words = :words as whole, round(min(1.0, share), 12) as share, round(bulk, 12) as bulk, round(nullif(rest, bulk), 12) as rest
     from (
         select node_id, count(*) as words, sum(weight) / :weight_total as share, sum(gain) / :idf_total as bulk,
                sum(gain * (1 - taken)) / :idf_total as rest, max(sum(gain)) over () / :idf_total as most
@@ -71,7 +71,7 @@ keyword as materialized (
     join node on node.id = matched.node_id
     where matched.node_id in (select node_id from telling)
        or exists (select 1 from telling) and bulk >= :keyword_tail * (select max(bulk) from matched)
-    order by place
+    order by whole desc, bulk desc, node.key
     limit :pool
 ),
 -- Entity arm: the texts that mention what the question names, by how few others do; those that are about it first. Each entity
@@ -103,7 +103,7 @@ entity as materialized (
     limit :pool
 ),
 -- What each arm says of a text, side by side.
-found as materialized (
+found as (
     select node_id, max(near) as near, max(near_place) as near_place,
            max(keyword) as keyword, max(rest) as rest, max(share) as share, max(keyword_place) as keyword_place,
            max(entity) as entity, max(title) as title, max(news) as news, max(entity_place) as entity_place
@@ -124,7 +124,7 @@ found as materialized (
 -- are mixed by how many of :pool_texts candidates there are. A text that the vector arm did not find is as far as the farthest it did.
 candidate as materialized (
     select *, near is not null or keyword is not null as is_candidate, coalesce(near, (select min(similarity) from near)) as far,
-           coalesce(keyword, 0.0) as bulk, coalesce(iif(node_id in (select value from json_each(:bearers)), keyword, rest), 0.0) as own_bulk
+           coalesce(keyword, 0.0) as bulk, coalesce(iif(node_id in (select value from json_each(:bearers)), null, rest), keyword, 0.0) as own_bulk
     from found
 ),
 mean as materialized (
@@ -180,7 +180,7 @@ scored as materialized (
     from (select *, root * root * root * root as fourth from mixed)
 )
 select node.key, round(1 - (1 - coalesce(scored.mixed, 0)) * (1 - coalesce(evidence, 0)), 12) as score,
-       vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity
+       vector_place, vector_similarity, keyword_place, keyword_similarity, keyword_share, entity_place, entity_similarity, node.id as node_id
 from scored
 join node on node.id = scored.node_id
 where scored.mixed > 0 or evidence > 0

@@ -24,6 +24,11 @@ SUITES = {
 
 KEPT = ("R@2", "R@5", "R@10", "nDCG@10", "all-gold@5")
 
+COMPARED = ("vector", "keyword", "fusion", "cascade")
+"""What stands beside one another in README and by category; the entity arm alone answers few questions."""
+
+IN_CATEGORY = ("R@5", "R@10", "nDCG@10")
+
 Figures = dict[str, dict[str, Any]]
 
 
@@ -34,8 +39,14 @@ def write(done: dict[str, Any]) -> None:
         one = {"questions": sum(store["questions"] for store in measured["stores"])}
         one["configurations"] = {name: kept(table) for name, table in measured["table"].items()}
         one["categories"] = {
-            name: {"questions": table["questions"], **kept(table)}
-            for name, table in measured["table"]["cascade"].get("categories", {}).items()
+            category: {
+                "questions": of_cascade["questions"],
+                "configurations": {
+                    name: kept(table.get("categories", {}).get(category, {}))
+                    for name, table in measured["table"].items()
+                },
+            }
+            for category, of_cascade in measured["table"]["cascade"].get("categories", {}).items()
         }
         if "without" in measured:
             one["without"] = {name: kept(table) for name, table in measured["without"].items()}
@@ -79,13 +90,21 @@ def percent(share: float) -> float:
     return round(100 * share, 1)
 
 
+def by_category(categories: dict[str, Any]) -> str:
+    """The table of a suite's categories: of each arm, the fusion and the cascade what IN_CATEGORY names."""
+    lines = [f"| {' / '.join(IN_CATEGORY)} | {' | '.join(COMPARED)} |", "|---" * (len(COMPARED) + 1) + "|"]
+    for category, one in categories.items():
+        cells = (" / ".join(cell(one["configurations"][name], figure) for figure in IN_CATEGORY) for name in COMPARED)
+        lines.append(f"| {category} ({one['questions']}) | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def section(figures: Figures) -> str:
     """The README's table, between its marks: the cascade of each suite beside its arms, by the suite's main figure."""
-    arms = ("vector", "keyword", "fusion", "cascade")
     lines = ["| | vector | keyword | fusion | with the cascade |", "|---|---|---|---|---|"]
     for suite, one in figures.items():
         for figure in TOLD[suite]:
-            tables = [one["configurations"][name] for name in arms]
+            tables = [one["configurations"][name] for name in COMPARED]
             row = (f"{table[figure]:.1f}" if figure in table else "off" for table in tables)
             lines.append(f"| {SUITES[suite]}, {figure} | {' | '.join(row)} |")
     return "\n".join([BEGIN, *lines, END])
@@ -115,12 +134,13 @@ def page(figures: Figures) -> str:
     parts = [f"# Quality\n\nMade by `{COMMAND}`, {said}\n"]
     for suite, one in figures.items():
         rows = [*one["configurations"].items()]
-        rows += [(f"{name} ({table['questions']})", table) for name, table in one["categories"].items()]
         rows += [(f"cascade without {name}", table) for name, table in one.get("without", {}).items()]
         lines = [f"| | {' | '.join(KEPT)} |", "|---" * (len(KEPT) + 1) + "|"]
         for name, table in rows:
             lines.append(f"| {name} | {' | '.join(cell(table, figure) for figure in KEPT)} |")
         parts.append(f"## {SUITES[suite]}: {one['questions']} questions\n\n" + "\n".join(lines) + "\n")
+        if one["categories"]:
+            parts.append(by_category(one["categories"]))
         refusals = one.get("refusals", {})
         asked = [f"{refusals[name]:.1f} % of {what}" for name, what in ASKED.items() if name in refusals]
         if asked:

@@ -26,6 +26,9 @@ commands = section()
 
 STDIN = "-"
 
+MOST_NOTES = 10
+"""Remarks on single documents that an add prints: a folder of damaged exports would fill the screen."""
+
 FIRST_WORDS = 60
 """Columns of a chunk's text in a list: enough to know it again."""
 
@@ -38,8 +41,8 @@ FIRST_WORDS = 60
         "memdb add https://example.org/handbook",
         "pdftotext plan.pdf - | memdb add - --name plan.txt",
         exits="1 when something could not be read (the rest is kept). For a single path or address: 1 for a page that"
-        " cannot be fetched, 2 for a memory and an address of another kind, 3 when it is not there, 4 for an address"
-        " with a credential.",
+        " cannot be fetched, 2 for a memory, a device and an address of another kind, 3 when it is not there, 4 for an"
+        " address with a credential.",
     )
 )
 def add(
@@ -104,8 +107,10 @@ def _print_added(report: SyncReport) -> None:
             f"{kind} {count}" for kind, count in sorted(kinds.items(), key=lambda kind: (-kind[1], kind))
         )
         screen.note(f"note: {screen.counted(len(found.skipped), 'file')} of other formats passed over: {listed}")
-    for remark in found.notes:
+    for remark in found.notes[:MOST_NOTES]:
         screen.note(f"note: {screen.cell(remark)}")
+    if len(found.notes) > MOST_NOTES:
+        screen.note(f"note: and {len(found.notes) - MOST_NOTES} more; --json lists them.")
     if found.memories:
         screen.note(
             f"note: {screen.counted(found.memories, 'Markdown file')} there in the store's own folder: memories, no"

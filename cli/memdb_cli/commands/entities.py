@@ -127,7 +127,7 @@ list_by_default(
     epilog=notes(
         'memdb entities show "Quillbase"',
         "memdb entities show quillbase --limit 100 --json",
-        exits="3 when no text mentions it.",
+        exits="3 for no such entity.",
     )
 )
 def show(

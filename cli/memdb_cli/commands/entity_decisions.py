@@ -28,7 +28,7 @@ commands = section()
     epilog=notes(
         'memdb entities rename "Quill Base" Quillbase',
         'memdb entities rename quillbase "Quillbase Inc." --why "its full name"',
-        exits="3 when no text mentions it, 4 for a name that another entity has: that is a merge.",
+        exits="3 for no such entity, 4 for a name that another entity has: that is a merge.",
     )
 )
 def rename(
@@ -49,7 +49,7 @@ def rename(
 
 @commands.command(
     epilog=notes(
-        'memdb entities retype "Quillbase" tool', exits="3 when no text mentions it, 4 for a type that cannot be given."
+        'memdb entities retype "Quillbase" tool', exits="3 for no such entity, 4 for a type that cannot be given."
     )
 )
 def retype(
@@ -74,7 +74,7 @@ def retype(
     epilog=notes(
         'memdb entities merge "Quill Base" Quillbase',
         'memdb entities merge "System Admin" SystemAdmin --why "one role"',
-        exits="2 where both are one already, 3 when no text mentions one of them.",
+        exits="2 where both are one already, 3 where one is no entity.",
     )
 )
 def merge(
@@ -116,7 +116,7 @@ def unmerge(
     epilog=notes(
         'memdb entities delete "Whiteboard"',
         'memdb entities delete "Whiteboard" --yes --why "a common word"',
-        exits="3 when no text mentions it, 4 without --yes where nobody can be asked.",
+        exits="3 for no such entity, 4 without --yes where nobody can be asked.",
     )
 )
 def delete(
@@ -155,7 +155,7 @@ def restore(
 @commands.command(
     epilog=notes(
         'memdb entities distinct "Opus" "Opus Dei"',
-        exits="2 where both are one already, 3 when no text mentions one of them.",
+        exits="2 where both are one already, 3 where one is no entity.",
     )
 )
 def distinct(

@@ -95,7 +95,8 @@ def print_report(report: SyncReport) -> None:
             where = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
             screen.lines([[("  " + screen.cell(where), "cyan"), (f"  {screen.cell(problem.reason)}", "")]])
     if report.ignored:
-        screen.note(f"note: {len(report.ignored)} other files or folders left out; --json lists them.")
+        left = "1 other file or folder" if len(report.ignored) == 1 else f"{len(report.ignored)} other files or folders"
+        screen.note(f"note: {left} left out; --json lists them.")
     if report.pending:
         why = f": {report.embedder}" if report.embedder else "; `memdb reembed` does it."
         screen.note(f"note: {screen.counted(report.pending, 'text')} not embedded{why}")

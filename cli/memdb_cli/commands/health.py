@@ -38,7 +38,7 @@ def stats(root: Root = None, database: Database = None, as_json: AsJson = False)
         rows = []
         for key, value in found.items():
             if isinstance(value, dict):
-                said = ", ".join(str(part) for part in value.values() if part)
+                said = ", ".join(str(part) for part in value.values() if part).replace("., ", ". ")
             else:
                 said = "" if value is None else str(value)
             rows.append((key.replace("_", " "), said))

@@ -156,6 +156,11 @@ def remove(
     if as_json:
         screen.as_json({"agent": which.name, "file": str(now.file), "changed": done})
         return
+    if not done:
+        screen.lines(
+            [[(f"unchanged: nothing of memdb is in the settings of {which.title}", ""), (f"  ({now.file})", "dim")]]
+        )
+        return
     _say("removed from", which, now, done, False)
 
 

@@ -36,13 +36,24 @@ if TYPE_CHECKING:
 commands = section()
 
 
-def _print_saved(saved: Saved, as_json: bool) -> None:
+def _print_saved(store: Store, saved: Saved, as_json: bool) -> None:
+    from memdb.services.conflicts import conflicts
+
+    others = conflicts.against(store.conflicts.list(), saved.id) if saved.changed else []
     if as_json:
-        screen.as_json(asdict(saved))
+        screen.as_json(asdict(saved) | {"contradicts": others})
         return
     what = "created" if saved.created else "updated" if saved.changed else "unchanged"
     screen.lines([[(f"{what} ", "green" if saved.changed else ""), (screen.cell(saved.id), "cyan"),
                    (f"  ({screen.cell(saved.file)})", "dim")]])  # fmt: skip
+    if others:
+        screen.note(
+            f"note: it contradicts {', '.join(map(screen.cell, others))}; `memdb conflicts` shows and settles it."
+        )
+    links = store.links(saved.id, statuses=("unresolved", "ambiguous")) if saved.changed else []
+    lost = [screen.cell(link.target) for link in links if link.kind == "supersedes"]
+    if lost:
+        screen.note(f"note: it supersedes nothing yet: {', '.join(lost)} is no memory, or can mean several.")
     if saved.apart_from is not None:
         screen.note(f"note: {screen.cell(saved.apart_from)} says the same; this one stands apart, as you asked.")
     if saved.restates is None:
@@ -103,7 +114,11 @@ def save(
             expected_sha256=expect,
             apart=apart,
         )
-        _print_saved(saved, as_json)
+        _print_saved(store, saved, as_json)
+        if saved.created and text is None and description is None and not as_json:
+            screen.note(
+                f"note: it has no text; `memdb edit {screen.cell(saved.id)}` writes one, `--body -` reads a pipe."
+            )
 
 
 @commands.command(
@@ -145,7 +160,7 @@ def edit(
             saved = edit_file(store, shown)
         else:
             saved = store.save(shown.id, text, **changes)
-        _print_saved(saved, as_json)
+        _print_saved(store, saved, as_json)
 
 
 @commands.command(
@@ -170,7 +185,7 @@ def restore(
     """
     with open_store(root, database) as store:
         saved = store.restore(memory, version, expected_sha256=expect)
-        _print_saved(saved, as_json)
+        _print_saved(store, saved, as_json)
 
 
 @commands.command(

@@ -79,8 +79,15 @@ def give_id(where: Place) -> str:
     return mark
 
 
+def require_folder(where: Place) -> None:
+    """Raise where something else than a folder is at the root."""
+    if where.root.exists() and not where.root.is_dir():
+        raise UsageError(f"{where.root} is a file, no folder.", hint="A store is a folder: name that of the file.")
+
+
 def require(where: Place) -> None:
     """Raise unless the root is a store."""
+    require_folder(where)
     if not where.root.exists():
         raise NotFound(
             f"There is no folder {where.root}.", hint="Name one with --root, or make one with `memdb init FOLDER`."

@@ -219,3 +219,13 @@ def _is_hidden(char: str) -> bool:
 def sha256_text(text: str) -> str:
     """Hash a text: sha256 of its UTF-8, in hex; a lone surrogate counts as its three bytes."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+LEAST_OF_AN_ID = 4
+"""Letters by which a decision is called: with fewer, `undo 1` takes back whatever begins so by chance."""
+
+
+def id_begin(written: str) -> str:
+    """The beginning of an id of a decision or conflict, as a person writes it; empty where it is too short."""
+    begin = written.strip().casefold()
+    return begin if len(begin) >= LEAST_OF_AN_ID else ""

@@ -14,6 +14,7 @@ from memdb import __version__
 from memdb.base import settings
 from memdb.domain import injection
 from memdb.errors import NotFound, Refused, UsageError
+from memdb.services.conflicts import conflicts
 from memdb.services.recall.answers import Filters, Hit, Recall
 from memdb.services.recall.prompting import as_data
 from memdb.store import Store
@@ -114,7 +115,7 @@ def explain(store: Store, given: Arguments) -> Outcome:
     hits = answer.hits
     lines = []
     if wanted is not None:
-        wanted = _memory_or_itself(store, wanted)
+        wanted = _known(store, wanted)
         hits = [hit for hit in hits if hit.id == wanted]
         if not hits:
             lines.append(f"{wanted} is not among the first {len(answer.hits)} answers; a higher limit may show it.")
@@ -156,11 +157,10 @@ def explain(store: Store, given: Arguments) -> Outcome:
     return Outcome(as_data("\n".join(lines)), data)
 
 
-def _memory_or_itself(store: Store, written: str) -> str:
-    try:
-        return store.show(_plain_id(written)).id
-    except NotFound:
-        return written
+def _known(store: Store, written: str) -> str:
+    """The id of a memory or passage that is there. Raises NotFound."""
+    name = _plain_id(written)
+    return name if store.documents.chunk(name, around=0) else store.show(name).id
 
 
 # read
@@ -282,9 +282,7 @@ def remember(store: Store, given: Arguments) -> Outcome:
         )
     if saved.apart_from is not None:
         notes.append(f"{saved.apart_from} says the same; this one stands apart from it, as you asked.")
-    clashes = [found for found in store.conflicts.list() if found.kind == "memories"] if saved.changed else []
-    sides = [[side.object for side in found.sides] for found in clashes]
-    others = sorted({one for objects in sides if saved.id in objects for one in objects} - {saved.id})
+    others = conflicts.against(store.conflicts.list(), saved.id) if saved.changed else []
     if others:
         notes.append(
             f"It is kept apart from what says something else, and both stand: {', '.join(others)}. A person decides."

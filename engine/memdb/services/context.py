@@ -25,6 +25,11 @@ def silent(_what: str, _done: int, _total: int) -> None:
     """The progress of someone who does not look."""
 
 
+def several(paths: Sequence[Path | str] | Path | str) -> Sequence[Path | str]:
+    """Some paths, or one alone: its letters are no paths, and one of them is often a dot, which is a folder."""
+    return [paths] if isinstance(paths, str | Path) else paths
+
+
 class Context:
     """An open store. The database is opened on first use and opened anew when another process swapped the file."""
 

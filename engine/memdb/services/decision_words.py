@@ -24,8 +24,7 @@ def in_words(decision: Decision, others: Mapping[str, Decision] | None = None) -
     if action == "distinct":
         return f"told apart {' and '.join(detail['pair'])}"
     if action not in SENTENCES or "entity" not in detail:
-        kept = ", ".join(one.removeprefix("entity:") for one in detail.get("keep", ()))
-        outcome = f": {detail['choice']} {kept}".rstrip() if action == "resolve" else ""
+        outcome = _outcome(detail) if action == "resolve" else ""
         return f"{_PAST.get(action, action)} {decision.subject.replace(':', ' ', 1)}{outcome}"
     names = {"what": _name(detail, "label", "entity"), "whole": _name(detail, "into_label", "into")}
     return SENTENCES[action].format_map(defaultdict(str, detail | names))
@@ -53,6 +52,14 @@ _PAST = {
     "undo": "undid",
     "confirm": "confirmed",
 }
+
+
+def _outcome(detail: dict[str, Any]) -> str:
+    """How a conflict was settled: `: keep (mirela dovrak works_at quill works, not acme foundry)`."""
+    kept, lost = " and ".join(detail.get("keep", ())), " or ".join(detail.get("against", ()))
+    about = f"{detail['subject']} {detail['predicate']} " if "predicate" in detail else ""
+    said = f"{about}{kept}{f', not {lost}' if lost else ''}"
+    return f": {detail['choice']}" + (f" ({said})" if kept else "")
 
 
 def _name(detail: dict[str, Any], *fields: str) -> str:

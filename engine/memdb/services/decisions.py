@@ -11,7 +11,7 @@ from memdb.base import files, settings
 from memdb.base.journal import Record
 from memdb.base.later import Later
 from memdb.base.storage import Database
-from memdb.base.text import expose_hidden, name_key
+from memdb.base.text import expose_hidden, id_begin, name_key
 from memdb.domain.curation import Curation, Verdict, means, record, replay, subjects
 from memdb.errors import NotFound, Refused, SecretFound, UsageError
 from memdb.services.context import Context
@@ -117,8 +117,8 @@ def of_ref(database: Database, ref: str) -> Decision:
 
 
 def find(database: Database, written: str) -> Decision:
-    """A decision by its id or the beginning of it. Raises NotFound, UsageError where several are meant."""
-    begin = written.strip().casefold()
+    """A decision by its id or at least four letters of it. Raises NotFound, UsageError where several are meant."""
+    begin = id_begin(written)
     rows = database.rows(
         f"select {COLUMNS} from decisions where ?1 <> '' and id >= ?1 and id < ?1 || 'g' order by ref desc", (begin,)
     )

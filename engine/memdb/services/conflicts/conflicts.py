@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memdb.base.storage import Database
-from memdb.base.text import expose_hidden, name_key
+from memdb.base.text import expose_hidden, id_begin, name_key
 from memdb.domain.quotes import quote
 from memdb.errors import NotFound, UsageError
 
@@ -99,6 +99,16 @@ from conflict left join entity on entity.id = subject_id
 order by entity.name_key is null, entity.name_key, predicate, conflict.key"""
 
 
+def against(found: Sequence[Conflict], memory: str) -> list[str]:
+    """The ids of the texts on other sides of those conflicts in which a memory takes part."""
+    others: set[str] = set()
+    for conflict in found:
+        sides = [{source.id for source in side.sources} for side in conflict.sides]
+        if any(memory in side for side in sides):
+            others.update(*(side for side in sides if memory not in side))
+    return sorted(others)
+
+
 def find(database: Database, written: str) -> str:
     """The id that a person means. Raises NotFound, UsageError where several are meant."""
     subject = name_key(written.removeprefix("entity:"))
@@ -106,7 +116,8 @@ def find(database: Database, written: str) -> str:
     alias = database.value("select entity_key from entity_alias where name_key = ?", (subject,))
     found = [row for row in rows if row[1] and row[1] in (subject, alias)]
     found = found or [row for row in rows if written and written in row[3].split(" / ")]
-    found = found or [row for row in rows if written and row[0].startswith(written.casefold())]
+    begin = id_begin(written)
+    found = found or [row for row in rows if begin and row[0].startswith(begin)]
     if len(found) == 1:
         return str(found[0][0])
     if found:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from memdb.base import files
 from memdb.base.journal import Record
 from memdb.base.storage import Database
-from memdb.base.text import expose_hidden, name_key
+from memdb.base.text import expose_hidden, id_begin, name_key
 from memdb.domain.curation import Curation
 from memdb.errors import NotFound, Refused, UsageError
 from memdb.services import decisions
@@ -180,7 +180,7 @@ def _open(database: Database, written: str) -> Conflict:
 
 def _settled(database: Database, written: str) -> list[Decision]:
     """The standing resolutions that a conflict's id, subject or memory means, the last first."""
-    begin, subject = written.strip().casefold(), name_key(written.removeprefix("entity:"))
+    begin, subject = id_begin(written), name_key(written.removeprefix("entity:"))
     alias = database.value("select entity_key from entity_alias where name_key = ?", (subject,))
     anchors = {subject, anchor_of(database, str(alias or subject))}
     found = []

@@ -11,7 +11,7 @@ from memdb.base import fetching, files
 from memdb.domain import documents, history
 from memdb.domain.extractors import CannotExtract
 from memdb.errors import MemdbError, NotFound, Refused, UsageError
-from memdb.services.context import Context, Progress, silent
+from memdb.services.context import Context, Progress, several, silent
 from memdb.services.documents import document_rows as rows
 from memdb.services.documents import snapshots
 from memdb.services.documents.documents import DocumentReport
@@ -30,14 +30,15 @@ Wanted = Path | snapshots.Page | tuple[str, MemdbError]
 """What is to be added: a file or folder, a page that was fetched, or what was asked for and why it is not there."""
 
 
-def gather(written: Sequence[Path | str], *, progress: Progress = silent) -> list[Wanted]:
+def gather(written: Sequence[Path | str] | Path | str, *, progress: Progress = silent) -> list[Wanted]:
     """Fetch what is a text with an address; without the store, which others use meanwhile."""
     found: list[Wanted] = []
-    for done, item in enumerate(dict.fromkeys(written)):
+    paths = several(written)
+    for done, item in enumerate(dict.fromkeys(paths)):
         if isinstance(item, Path) or not fetching.is_address(item):
             found.append(Path(item))
             continue
-        progress(f"fetching {fetching.shown(item)}", done, len(written))
+        progress(f"fetching {fetching.shown(item)}", done, len(paths))
         try:
             found.append(snapshots.fetch(item))
         except (UsageError, Refused, fetching.CannotFetch) as refusal:
@@ -88,6 +89,11 @@ def _addable(context: Context, path: Path) -> str:
     whole = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 (a link is added as what it is called)
     if not whole.exists():
         raise NotFound(f"There is no file or folder {path}.", hint="Check the path.")
+    if not whole.is_file() and not whole.is_dir():
+        raise UsageError(
+            f"{path} is neither a file nor a folder.",
+            hint="What a program writes is taken from standard input: memdb add - --name NAME",
+        )
     stored = documents.stored_path(whole, context.place.root)
     if whole.is_file() and files.is_memory_file(whole.name) and not history.is_outside(stored):
         raise UsageError(
@@ -106,7 +112,8 @@ def upload(context: Context, name: str, data: bytes) -> Added:
 def narrow(context: Context, report: DocumentReport, added: Added) -> None:
     """Have the report of a sync tell of failures and skipped files only where something was just added.
 
-    Memory files in an added folder are no documents, which who adds it may not expect: `memories` counts them.
+    What was left out of a document, or read in another way, is told too. Memory files in an added folder are no
+    documents, which who adds it may not expect: `memories` counts them.
     """
 
     def is_added(path: str) -> bool:
@@ -114,7 +121,11 @@ def narrow(context: Context, report: DocumentReport, added: Added) -> None:
 
     report.failed = [(path, reason) for path, reason in report.failed if is_added(path)] + added.failed
     report.skipped = [path for path in report.skipped if is_added(path)]
-    report.notes = added.notes
+    read_in_part = context.database.rows(
+        "select place.path, note.value from place join document on document.id = document_id, json_each(notes) as note"
+        " where notes <> '[]' order by place.path, note.key"
+    )
+    report.notes = added.notes + [f"{path}: {note}" for path, note in read_in_part if is_added(path)]
     report.memories = sum(is_added(path) for (path,) in context.database.rows("select path from source"))
 
 

@@ -68,7 +68,7 @@ class DocumentReport:
     failed: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     memories: int = 0  # of an add: Markdown files below what was added that are memories, and so no documents
-    notes: list[str] = field(default_factory=list)  # of an add: redirects, and what was cut out of a snapshot
+    notes: list[str] = field(default_factory=list)  # of an add: redirects, and what was cut out or left out
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from memdb.base.journal import Record
+from memdb.base.kept import state_of
 from memdb.base.storage import Database
 from memdb.domain import gazetteer, history
 from memdb.domain.curation import OWN_FIELDS, Curation, Verdict, id_of, means, replay
@@ -44,7 +45,7 @@ def _record(row: Row) -> Record:
 
 def state(database: Database) -> Curation:
     """What the decisions that the tables have come to; replayed again only when the database was written to."""
-    stamp = int(database.connection.pragma("data_version")), database.connection.total_changes()
+    stamp = state_of(database)
     held = _held.get(database)
     if held is None or held[0] != stamp:
         held = _held[database] = stamp, replay(stored(database))

@@ -203,7 +203,7 @@ def find(database: Database, written: str) -> str:
         near = difflib.get_close_matches(key, names, n=3)
         near += sorted(one for one in names if key and key in one.split() and one not in near)[: 3 - len(near)]
         hint = f"Did you mean {', '.join(near)}?" if near else hint
-    raise NotFound(f"No text mentions {expose_hidden(written)!r}.", hint=hint)
+    raise NotFound(f"There is no entity {expose_hidden(written)!r}.", hint=hint)
 
 
 def show(database: Database, written: str, *, limit: int = MOST_MENTIONS) -> EntityShown:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from memdb.base import files, words
+from memdb.base.kept import state_of
 from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.base.text import name_key
@@ -135,12 +136,12 @@ def _each_batch(
             ]
             if not nodes:
                 break
-            before = _state(database)
+            before = state_of(database)
             texts = texts_of(database, nodes)
             holds, write = step(context, texts)
             held.enter_context(files.writer(context.place, wait))
             connection = held.enter_context(database.write())
-            if _state(database) != before:
+            if state_of(database) != before:
                 now = {text.node: text for text in texts_of(database, nodes)}
                 is_contested = not (all(now.get(text.node) == text for text in texts) and holds())
             else:
@@ -153,11 +154,6 @@ def _each_batch(
                 done += len(nodes)
         progress("reading names" if stage == "read" else "matching names", done, total)
     return done
-
-
-def _state(database: Database) -> tuple[int, int]:
-    """Changes with every write of this connection or of another one."""
-    return int(database.connection.pragma("data_version")), database.connection.total_changes()
 
 
 TEXTS = """select memory.id, 'memory', description || char(10) || trim(body, char(9, 10, 13, 32)), name,

@@ -14,6 +14,7 @@ from memdb.base import files
 from memdb.base import text as texts
 from memdb.base.files import Found, Stamp, Walk
 from memdb.base.journal import Record
+from memdb.base.kept import state_of
 from memdb.base.later import Later
 from memdb.base.storage import Database
 from memdb.domain import history
@@ -112,7 +113,7 @@ def behind(context: Context) -> int:
 
 def _stamps(database: Database) -> dict[str, Stamp]:
     """Size and times of every file, as the index has them; read again only when the database was written to."""
-    state = int(database.connection.pragma("data_version")), database.connection.total_changes()
+    state = state_of(database)
     held = _held.get(database)
     if held is None or held[0] != state:
         rows = database.connection.execute("select path, size, mtime_ns, ctime_ns from source")
@@ -176,12 +177,14 @@ def sync(
 
 
 def _bring_up(context: Context, yes: bool, wait: float, progress: Progress) -> tuple[SyncReport, Walk]:
+    before = state_of(context.database)
     first = plan(context)
     report = SyncReport(unchanged=first.walk.count)
     if first.suspects or first.missing or _behind(context, first.walk):
         with files.writer(context.place, wait):
             # Another process may have synced while this one waited.
-            _apply(context, plan(context), report, yes, progress)
+            found = first if state_of(context.database) == before else plan(context)
+            _apply(context, found, report, yes, progress)
     return report, first.walk
 
 

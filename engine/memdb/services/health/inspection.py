@@ -95,14 +95,14 @@ def doctor(context: Context, *, deep: bool = False, progress: Progress = silent)
     findings += _database(database)
     findings += _entities(context)
     findings.append(_waiting(context))
-    damaged = context.journal.damaged()
+    damaged, lasting = context.journal.damaged(), len(context.journal.files())
     findings.append(
         Finding("journal", "warning",
                 f"{len(damaged)} lines cannot be read, first {damaged[0][0]} line {damaged[0][1]}",
                 "Run `memdb doctor --fix`: it brings back what checksums or the database still tell. The rest is passed"
                 " over; version control has it, where it keeps the journal.")
         if damaged
-        else Finding("journal", "ok", f"{len(context.journal.files())} files")
+        else Finding("journal", "ok", f"{lasting} file{'s' * (lasting != 1)}")
     )  # fmt: skip
     findings.append(_leftovers(context))
     findings.append(_files(context))

@@ -36,10 +36,6 @@ compare."""
 ROOM = 1.25
 """A store grows: there is room for so many times its vectors, which takes no memory before it is used."""
 
-MARGIN = 2e-3
-"""Two similarities that differ by more are in the right order here. Rounding moves that of two unit vectors by at most
-sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions and 0.001 for 4,096; adding in single precision by much less."""
-
 READ = """select passage.id, passage.node_id, embedding.vector
 from json_each(?) cross join passage on passage.id = value
 cross join embedding on embedding.text_sha256 = passage.text_sha256
@@ -94,15 +90,19 @@ class Seen:
 
         rows = database.rows(READ, (json.dumps(self.block.passages[at].tolist()),))
         width = self.vectors.shape[1] * 4  # bytes of float32
-        if len(rows) != len(at) or any(len(vector) != width for _, _, vector in rows):
+        if len(rows) != len(at):
             return False
-        whole = np.rint(np.frombuffer(b"".join(row[2] for row in rows), dtype="<f4").reshape(len(rows), -1) * WHOLE)
-        if np.abs(whole).max(initial=0) > WHOLE:
+        passages, nodes, blobs = zip(*rows, strict=True)
+        if set(map(len, blobs)) != {width}:
+            return False
+        whole = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(rows), -1) * WHOLE
+        np.rint(whole, out=whole)
+        if whole.max() > WHOLE or whole.min() < -WHOLE:
             return False  # no unit vector
-        found = np.searchsorted(self.block.passages, [passage for passage, _, _ in rows])
+        found = np.searchsorted(self.block.passages, passages)
         slots, self.free = self.free[: len(rows)], self.free[len(rows) :]
         self.vectors[slots] = whole
-        self.nodes[slots] = [node for _, node, _ in rows]
+        self.nodes[slots] = nodes
         self.slots[found] = slots
         return True
 
@@ -137,5 +137,14 @@ def best(database: Database, block: Block, vector: NDArray[np.float32], passages
     if len(firsts) <= count:
         return passages
     last = similarities[nearest[np.partition(firsts, count - 1)[count - 1]]]
-    found: Numbers = block.passages[at[similarities >= last - MARGIN]]
+    found: Numbers = block.passages[at[similarities >= last - margin(len(vector))]]
     return found
+
+
+def margin(dims: int) -> float:
+    """Two similarities that differ by more are in the right order here.
+
+    Rounding moves that of two unit vectors by at most sqrt(dims) / (2 * WHOLE), 0.0003 for 384 dimensions; adding in
+    single precision, which SQLite does too, by at most dims * 2**-24.
+    """
+    return float(dims**0.5 / WHOLE + dims * 2.0**-22)

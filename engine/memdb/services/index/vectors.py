@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from memdb.base.kept import state_of
 from memdb.base.storage import Database
 from memdb.base.sums import sum_of
 from memdb.base.text import sha256_text
@@ -76,7 +77,7 @@ _nothing_waits: WeakKeyDictionary[Database, State] = WeakKeyDictionary()
 
 def _state(database: Database, identity: str) -> State:
     """Changes with every write of this connection or of another one."""
-    return int(database.connection.pragma("data_version")), database.connection.total_changes(), identity
+    return *state_of(database), identity
 
 
 def pending_count(context: Context) -> int:

@@ -236,6 +236,28 @@ def _suspect(text: str) -> tuple[str, ...]:
     return injection.marks(text)
 
 
+def find_past(context: Context, written: str) -> str:
+    """As `find`, and by its id or bare name also a memory whose file is gone and whose earlier texts are kept."""
+    if history(context, written):
+        return written
+    try:
+        return find(context, written)
+    except NotFound:
+        gone = context.database.rows(
+            f"select distinct memory_key from memory_version where substr(memory_key, -?) = ? and {digests.REPLACED}"
+            " order by memory_key",
+            (len(written) + 1, f"/{written}"),
+        )
+        if not gone:
+            raise
+    if len(gone) > 1:
+        raise UsageError(
+            f"{written!r} can mean {len(gone)} memories whose files are gone: {', '.join(key for (key,) in gone)}.",
+            hint="Give the whole id.",
+        )
+    return str(gone[0][0])
+
+
 def history(context: Context, key: str) -> list[PastText]:
     """The earlier texts of a memory by its exact id, oldest first; also of one whose file is gone."""
     rows = context.database.rows(

@@ -51,4 +51,4 @@ def _meant(context: Context, written: str) -> str:
     forgotten = database.value("select 1 from tombstone where key_sha256 = ?", (key_digest(written),))
     if forgotten and reading.path_of(context, written) is None:
         raise NotFound(f"{written} was forgotten; nothing of it was kept.", hint="`memdb save` writes it anew.")
-    return reading.find(context, written)
+    return reading.find_past(context, written)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+BEGINNING = 200
+"""Characters of a text that stand for a missing description, as in `cascade.sql`."""
+
+BLANKS = " \t\n\r"
+"""What is trimmed from a text before, as there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -82,8 +88,9 @@ class Found:
 class Hit:
     """One answer; `score` is 0 to 1, `path` leads from the seed to it.
 
-    `stale` is true of a memory whose validity is over, and of a chunk whose document's file is gone. `version` is, of a
-    recall as of a time, the number of the earlier text that answers; None where it is the text of today.
+    `description` is a memory's own; where it has none, and of a chunk, it is the beginning of the text. `stale` is true
+    of a memory whose validity is over, and of a chunk whose document's file is gone. `version` is, of a recall as of a
+    time, the number of the earlier text that answers; None where it is the text of today.
     """
 
     id: str

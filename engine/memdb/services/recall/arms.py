@@ -104,18 +104,21 @@ NOT_ASKED = "not asked for"
 """Why an arm is off that the caller left out."""
 
 
+PLACES, NODE = {"vector": 2, "keyword": 4, "entity": 7}, 9
+"""The columns of a row of the fusion that have a text's place in the ranking of each arm, and its node."""
+
 Statement = tuple[str, dict[str, Any]]
 """The name of a query file and the values for it."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """What the arms found: the fused score of each memory and what each arm says of it, best first.
+    """What the arms found: the fused score of each memory, best first; `rows` says what each arm says of it.
 
     `statements` are those that ran; `nearest` is the best similarity of the vector arm and `floor` its model's floor.
     """
 
-    found: dict[str, tuple[float, dict[str, Found]]]
+    found: dict[str, float]
     arms: dict[str, Arm] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -127,6 +130,11 @@ class Pool:
     distant: float = 1.0  # the same for a text that the vector arm did not find
     then: past.Then | None = None  # of a recall as of a time
     gone: list[past.Row] = field(default_factory=list)  # earlier texts of memories that are not there any more
+    rows: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # of the fusion, by key
+
+    def said(self, key: str) -> dict[str, Found]:
+        """What each arm says of a text; nothing of one that none of them found."""
+        return _found(self.rows[key]) if key in self.rows else {}
 
 
 def run(database: Database, statement: Statement) -> list[tuple[Any, ...]]:
@@ -224,13 +232,12 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
     # The statement by itself says the same, and takes longer.
     near = [node for _, similarity, node in hits if similarity >= values["vector_weak"]]
     told = _told(database, terms, values, near)
-    fusion = "recall_fusion", values | {"postings": told}
-    pool = {row[0]: (row[1], _found(row)) for row in run(database, fusion)}
-    largeness = _largeness(pool, hits) if values["vector_share"] == VECTOR_SHARE else 0.0
+    rows = {row[0]: row for row in run(database, ("recall_fusion", values | {"postings": told}))}
+    largeness = _largeness(rows, hits) if values["vector_share"] == VECTOR_SHARE else 0.0
     floor += largeness * (values["answer_floor"] - floor)
     on = {"vector": values["vector_on"], "keyword": "keyword" in arms, "entity": report["entity"].state == "on"}
     for name in [name for name, is_on in on.items() if is_on]:
-        report[name] = Arm("on", sum(1 for _, by in pool.values() if name in by))
+        report[name] = Arm("on", sum(1 for row in rows.values() if row[PLACES[name]] is not None))
     if values["vector_on"]:
         report["vector"] = replace(report["vector"], model=context.embedder.identity)
     if terms.left_out:
@@ -238,12 +245,14 @@ def find(context: Context, query: str, filters: Filters, arms: Sequence[str]) ->
             report["keyword"], reason=f"too frequent to search for: {', '.join(terms.left_out)}"
         )
     close = closeness([(key, similarity) for key, similarity, _ in hits], largeness, values["vector_mean"])
-    return Pool(pool, report, statements, found, within, nearest, floor, largeness, *close, then, gone)
+    scores = {key: row[1] for key, row in rows.items()}
+    return Pool(scores, report, statements, found, within, nearest, floor, largeness, *close, then, gone, rows)
 
 
-def _largeness(pool: dict[str, tuple[float, dict[str, Found]]], hits: Sequence[Near]) -> float:
+def _largeness(rows: dict[str, tuple[Any, ...]], hits: Sequence[Near]) -> float:
     """For what share the two arms' scores are measured against the other candidates, as the fusion has it."""
-    candidates = {key for key, _, _ in hits} | {key for key, (_, by) in pool.items() if "keyword" in by}
+    candidates = {key for key, _, _ in hits}
+    candidates |= {key for key, row in rows.items() if row[PLACES["keyword"]] is not None}
     return min(1.0, len(candidates) / POOL_TEXTS)
 
 
@@ -336,8 +345,9 @@ def _told(database: Database, terms: Terms, values: dict[str, Any], near: Sequen
 
 
 def _found(row: tuple[Any, ...]) -> dict[str, Found]:
-    _, _, vector_place, vector_similarity, keyword_place, keyword_similarity, share, *entity = row
-    entity_place, entity_similarity = entity
+    vector_place, vector_similarity, keyword_place, keyword_similarity, share, entity_place, entity_similarity = row[
+        2:9
+    ]
     by = {}
     if vector_place is not None:
         by["vector"] = Found(vector_place, vector_similarity)
@@ -353,7 +363,7 @@ def _allowed(database: Database, filters: Filters) -> str | None:
         return None
     for name, value in (("since", filters.since), ("until", filters.until), ("as-of", filters.as_of)):
         if value is not None and not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", value):
-            raise UsageError(f"--{name} is {value!r}; write a date as 2026, 2026-05 or 2026-05-01.")
+            raise UsageError(f"{name} is {value!r}; write a date as 2026, 2026-05 or 2026-05-01.")
     bound = {
         "types": json.dumps(filters.types) if filters.types else None,
         "tags": json.dumps([name_key(tag.removeprefix("#")) for tag in filters.tags]) if filters.tags else None,

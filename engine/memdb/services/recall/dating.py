@@ -21,7 +21,6 @@ from memdb.domain.names_words import FUNCTION_WORDS, is_common
 from memdb.domain.times import Event, TimeRange
 from memdb.errors import UsageError
 from memdb.services.context import Context
-from memdb.services.recall.answers import Found
 
 DATED = 3.0
 """How many times as likely an answer is that is of the time in the question. On the tuning questions of LoCoMo, R@5 is
@@ -69,13 +68,10 @@ class Seen:
     notes: list[str] = field(default_factory=list)
 
 
-Pooled = dict[str, tuple[float, dict[str, Found]]]
-
-
 def weigh(
-    context: Context, query: str, found: Pooled, *, now: str | None = None, allowed: str | None = None
-) -> tuple[Pooled, Seen]:
-    """The pool with the evidence of times and speakers in its scores, best first, and what was seen.
+    context: Context, query: str, found: dict[str, float], *, now: str | None = None, allowed: str | None = None
+) -> tuple[dict[str, float], Seen]:
+    """The pool's scores, by key, with the evidence of times and speakers in them, best first, and what was seen.
 
     Raises UsageError for a `now` that is no day.
     """
@@ -87,8 +83,8 @@ def weigh(
     if not ranges and not speakers:
         return found, seen
     if ranges and _asks_nothing_else(query, ranges):
-        found = found | {key: (LISTED, {}) for key in _listed(database, ranges, allowed) if key not in found}
-    keys = json.dumps(sorted(found, key=lambda key: (-found[key][0], key))[:DEPTH])
+        found = found | {key: LISTED for key in _listed(database, ranges, allowed) if key not in found}
+    keys = json.dumps(sorted(found, key=lambda key: (-found[key], key))[:DEPTH])
     odds: dict[str, float] = {}
     told: set[str] = set()
     for key, one, reason in _in_time(database, keys, ranges):
@@ -102,8 +98,8 @@ def weigh(
         odds[key] = odds.get(key, 1.0) * SPOKEN
         seen.reasons.setdefault(key, []).append(f"said by {speaker}")
     if odds:
-        scored = {key: (likelier(score, odds.get(key, 1.0)), by) for key, (score, by) in found.items()}
-        found = dict(sorted(scored.items(), key=lambda one: (-one[1][0], one[0])))
+        scored = {key: likelier(score, odds.get(key, 1.0)) for key, score in found.items()}
+        found = dict(sorted(scored.items(), key=lambda one: (-one[1], one[0])))
     return found, seen
 
 
@@ -122,7 +118,7 @@ def _day(now: str | None) -> date | None:
         return date.fromisoformat(now[:10] if re.match(r"\d{4}-\d\d-\d\dT", now) else now)
     except ValueError as error:
         raise UsageError(
-            f"--now is {now!r}; it has to be a day.", hint="Write it as 2026-05-01; words as `yesterday` count from it."
+            f"now is {now!r}; it has to be a day.", hint="Write it as 2026-05-01; words as `yesterday` count from it."
         ) from error
 
 
@@ -234,16 +230,22 @@ def _dated(one: TimeRange, days: list[str | None]) -> str | None:
     happened, modified, created, valid_from, valid_to, day, name = days
     for said, written in (("dated", day), ("happened", happened)):
         if written is not None and _span(written) is not None:
-            return f"{said} {written[:10]}" if _overlaps(one, _span(written)) else None
-    if _overlaps(one, _span(name)) and _span(name) is not None and name:
-        return f"dated {name[:10]}"
+            return f"{said} {_said_date(written)}" if _overlaps(one, _span(written)) else None
+    if _overlaps(one, _span(name)):
+        return f"dated {_said_date(name)}"
     begin, end = _span(valid_from), _span(valid_to)
     if begin is not None and _overlaps(one, (begin[0], end[1] if end is not None else "9999-12-31")):
         return f"valid {valid_from} to {valid_to}" if end is not None else f"valid from {valid_from}"
     for said, written in (("created", created), ("changed", modified)):
         if _overlaps(one, _span(written)):
-            return f"{said} {(written or '')[:10]}"
+            return f"{said} {_said_date(written)}"
     return None
+
+
+def _said_date(written: str | None) -> str:
+    """The day, month or year that something written begins with: `2026-05` of a memory `2026-05-outage`."""
+    found = _DAYS.match(written or "")
+    return found[0] if found is not None else ""
 
 
 def _overlaps(one: TimeRange, span: tuple[str, str] | None) -> bool:

@@ -18,7 +18,7 @@ from memdb.base import resources
 from memdb.base.storage import Database
 from memdb.base.text import name_key
 from memdb.errors import UsageError
-from memdb.services.recall.answers import Filters, Found, Hit, Hop
+from memdb.services.recall.answers import BEGINNING, BLANKS, Filters, Found, Hit, Hop
 
 DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 
@@ -126,7 +126,7 @@ def dressed(database: Database, hit: Hit, then: Then) -> Hit:
     return replace(
         hit,
         name=parsed.name or hit.id.rpartition("/")[2],
-        description=parsed.description,
+        description=parsed.description or parsed.body.strip(BLANKS)[:BEGINNING],
         version=number,
     )
 
@@ -150,7 +150,7 @@ def gone_hits(database: Database, rows: Sequence[Row], filters: Filters, found: 
                 score=similarity,
                 name=parsed.name or key.rpartition("/")[2],
                 type=key.partition("/")[0],
-                description=parsed.description,
+                description=parsed.description or parsed.body.strip(BLANKS)[:BEGINNING],
                 file=f"{key}.md",
                 path=(Hop(key, None, None, similarity),),
                 arms={"keyword": Found(rank, similarity, row[3])},

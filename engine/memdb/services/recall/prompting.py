@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memdb.base.text import expose_hidden
 from memdb.services.context import Context
 from memdb.services.memories import reading
 from memdb.services.recall import sessions
-from memdb.services.recall.answers import Hit, Recall
+from memdb.services.recall.answers import BEGINNING, BLANKS, Hit, Recall
 
 BUDGET = 4096
 """Bytes of UTF-8 that a block may have."""
@@ -49,7 +49,8 @@ class Block:
 def compose(context: Context, answer: Recall, budget: int = BUDGET, already: Mapping[str, str] | None = None) -> Block:
     """Each hit as its whole text while that fits, else as one line, else not at all; empty where nothing fits.
 
-    The line of a memory is its description, that of a chunk its citation; both say what replaced or contradicts it.
+    The line of a memory is its description, or without one the beginning of its text, that of a chunk its citation;
+    both say what replaced or contradicts it.
     `already` has the marks of what the reader has: that is left out, unless it changed or only its line was given.
     """
 
@@ -74,13 +75,18 @@ def composed(
         body = body_of(hit)
         if body is None:
             continue  # it went since it was found
-        line = f"- [{_inline(hit.id)}] {_inline(_about(hit))}{_marks(hit)}"
+        line = head = f"- [{_inline(hit.id)}] {_inline(_about(hit))}{_marks(hit)}"
+        if hit.kind == "memory" and hit.description == body.strip(BLANKS)[:BEGINNING]:
+            # A memory without a description is called by its name above its text, and by the beginning of it alone.
+            named, cut = replace(hit, description=""), "" if body.strip(BLANKS) == hit.description else " …"
+            head = f"- [{_inline(hit.id)}] {_inline(_about(named))}{_marks(hit)}"
+            line = f"- [{_inline(hit.id)}] {_inline(_about(hit) + cut)}{_marks(hit)}"
         text = _indented(body)
         digest = hashlib.sha256(f"{line}\n\n{text}".encode("utf-8", "replace")).hexdigest()
         known = have.get(hit.id)
         if known == f"{WHOLE}:{digest}":
             continue
-        choices = [(f"{line}\n\n{text}\n", WHOLE)] if text else [(line, WHOLE)]
+        choices = [(f"{head}\n\n{text}\n", WHOLE)] if text else [(line, WHOLE)]
         if text and known != f"{LINE}:{digest}":
             choices.append((line, LINE))
         for piece, kind in choices:

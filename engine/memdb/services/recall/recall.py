@@ -13,14 +13,15 @@ from typing import Any
 import apsw
 
 from memdb.base import resources
+from memdb.base.storage import Database
 from memdb.base.words import QUERY_CAP
 from memdb.domain.memories import EDGE_WEIGHTS
 from memdb.errors import NotFound, UsageError
 from memdb.services.context import Context
 from memdb.services.index import vectors
 from memdb.services.recall import dating, past, reranking, suspecting
-from memdb.services.recall.answers import Arm, Citation, Filters, Found, Hit, Hop, Recall
-from memdb.services.recall.arms import KEYWORD_ALONE, KEYWORD_WEAK, NOT_ASKED, Pool, Statement, find, run
+from memdb.services.recall.answers import Arm, Citation, Filters, Hit, Hop, Recall
+from memdb.services.recall.arms import KEYWORD_ALONE, KEYWORD_WEAK, NODE, NOT_ASKED, Pool, Statement, find, run
 
 ARMS = ("vector", "keyword", "entity")
 """The arms of a recall, unless fewer are asked for."""
@@ -71,6 +72,8 @@ DIGITS = 12
 SUCCESSION_LIMIT = 16
 """How many memories may replace one another in a row."""
 
+NODES = "select key, id from node where key in (select value from json_each(?))"
+
 
 def recall(
     context: Context,
@@ -85,10 +88,10 @@ def recall(
     """The best memories for any text, most relevant first. Never raises for what the text holds."""
     filters = filters or Filters()
     with context.database.read():
-        pool = find(context, query, filters, arms)
+        pool = find(context, query, filters, _asked(arms))
         pool.found, seen = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
         deep = limit if reranking.reranker(context) is None else max(limit, reranking.DEPTH)
-        rows = run(context.database, _walk(pool, limit=deep, hops=hops, paths=paths))
+        rows = run(context.database, _walk(context.database, pool, limit=deep, hops=hops, paths=paths))
         result = Recall(query, [_hit(row, pool, seen) for row in rows], pool.arms, notes=seen.notes)
         if pool.then is not None:
             _as_of(context, result, pool, filters, deep)
@@ -121,9 +124,10 @@ def recall_sql(
     """
     with context.database.read():
         filters = filters or Filters()
-        pool = find(context, query, filters, arms)
+        pool = find(context, query, filters, _asked(arms))
         pool.found, _ = dating.weigh(context, query, pool.found, now=filters.now, allowed=pool.allowed)
-    statements = (*pool.statements, _walk(pool, limit=limit, hops=hops, paths=paths))
+        walk = _walk(context.database, pool, limit=limit, hops=hops, paths=paths)
+    statements = (*pool.statements, walk)
     return "\n".join(with_values(resources.query(name), values) for name, values in statements)
 
 
@@ -140,8 +144,8 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
                 raise UsageError(f"The score of {key} is {score}; scores lie above 0 and up to 1.")
             if database.value("select 1 from node where key = ?", (key,)) is None:
                 raise NotFound(f"There is no node {key}.", hint="`memdb list` shows the memories; a tag is `tag:NAME`.")
-        pool = Pool({key: (score, {}) for key, score in sorted(seeds, key=lambda seed: (-seed[1], seed[0]))})
-        walk = _walk(pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
+        pool = Pool({key: round(score, DIGITS) for key, score in sorted(seeds, key=lambda seed: (-seed[1], seed[0]))})
+        walk = _walk(database, pool, limit=limit, hops=hops, seeds=max(SEEDS, len(pool.found)))
         hits = suspecting.marked(context, [_hit(row, pool) for row in run(database, walk)])
         hubs = database.rows(resources.query("cascade_hubs"), walk[1]) if hops else []
     result = Recall("", hits, {"vector": off, "keyword": off, "entity": off})
@@ -151,21 +155,37 @@ def cascade(context: Context, seeds: Sequence[tuple[str, float]], *, limit: int 
     return result
 
 
+def _asked(arms: Sequence[str]) -> Sequence[str]:
+    """The arms that are asked for, or the one. Raises UsageError for one that there is not: nothing would be found."""
+    asked = [arms] if isinstance(arms, str) else arms
+    for name in asked:
+        if name not in ARMS:
+            raise UsageError(f"There is no arm {name!r}.", hint=f"Arms are {', '.join(ARMS)}.")
+    return asked
+
+
 def at(filters: Filters | None, now: str | None) -> Filters | None:
     """The filters with the day of the question, if one is given."""
     return filters if now is None else replace(filters or Filters(), now=now)
 
 
-def _walk(pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best") -> Statement:
+def _walk(
+    database: Database, pool: Pool, *, limit: int, hops: int, seeds: int = SEEDS, paths: str = "best"
+) -> Statement:
     """The cascade from a pool, with its values. Raises UsageError for a limit below 1 and hops below 0."""
     if paths not in PATHS:
         raise UsageError(f"There is no rule {paths!r} for paths; there are {' and '.join(PATHS)}.")
     if limit < 1 or hops < 0:
         raise UsageError(f"The limit must be 1 or more and the hops 0 or more, not {limit} and {hops}.")
+    # By their ids they are found in pages that the fusion read; by its key each takes another one of a large index.
+    nodes = {key: row[NODE] for key, row in pool.rows.items()}
+    others = [key for key in pool.found if key not in nodes]
+    if others:
+        nodes |= dict(database.rows(NODES, (json.dumps(others),)))
     step = EDGE_WEIGHTS["supersedes"] * DECAY
     confident = CONFIDENT_ALONE + pool.largeness * (CONFIDENT - CONFIDENT_ALONE)
     values = {
-        "pool": json.dumps({key: score for key, (score, _) in pool.found.items()}),
+        "pool": json.dumps({nodes[key]: score for key, score in pool.found.items() if key in nodes}),
         "allowed": pool.allowed,
         "seeds": seeds,
         "hops": hops,
@@ -194,7 +214,6 @@ def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> H
     key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, valid_to = row[:12]
     document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
     headings = tuple(json.loads(heading_path)) if document else ()
-    fused, by = pool.found.get(key, _NOT_FOUND)
     return Hit(
         id=key,
         kind=kind,
@@ -204,8 +223,8 @@ def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> H
         description=description,
         file=file,
         path=_path(trail),
-        arms=by,
-        fused=fused,
+        arms=pool.said(key),
+        fused=pool.found.get(key),
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
         conflicts=tuple(json.loads(conflicts)),
@@ -226,9 +245,6 @@ def _as_of(context: Context, result: Recall, pool: Pool, filters: Filters, limit
     hits += past.gone_hits(database, telling, filters, similarities)
     result.hits = sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
     result.notes += past.remarks(database, then, vectors=pool.arms["vector"].state == "on", kinds=filters.kinds)
-
-
-_NOT_FOUND: tuple[float | None, dict[str, Found]] = (None, {})
 
 
 def _is_over(day: str | None) -> bool:
@@ -280,6 +296,8 @@ def _explain_empty(context: Context, result: Recall, pool: Pool, filters: Filter
             code = "arm_off"
             reason = (vector.reason or "").rstrip(".")
             message = f"No memory has enough of the question's words, and the vector arm is off: {reason}."
+            if result.arms["keyword"].state == "off":
+                message = "Nothing was looked for by words or by meaning: both arms are off."
         else:
             code = "below_floor"
             below = (
@@ -316,7 +334,6 @@ __all__ = [
     "Arm",
     "Citation",
     "Filters",
-    "Found",
     "Hit",
     "Hop",
     "Recall",

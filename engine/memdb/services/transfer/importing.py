@@ -17,7 +17,7 @@ from memdb.domain import history, importers
 from memdb.domain.importers import Importer, chats
 from memdb.domain.importers.audit import Audit
 from memdb.errors import NotFound, UsageError
-from memdb.services.context import Context, Progress, silent
+from memdb.services.context import Context, Progress, several, silent
 from memdb.services.documents import document_additions as additions
 from memdb.services.files import sync
 from memdb.services.files.sync import SyncReport
@@ -71,7 +71,7 @@ class Imported:
 
 def import_from(
     context: Context,
-    sources: Sequence[Path | str],
+    sources: Sequence[Path | str] | Path | str,
     *,
     kind: str | None = None,
     to: str | None = None,
@@ -99,7 +99,7 @@ def import_from(
 
 def _taken_over(
     context: Context,
-    sources: Sequence[Path | str],
+    sources: Sequence[Path | str] | Path | str,
     *,
     kind: str | None,
     to: str | None,
@@ -113,7 +113,7 @@ def _taken_over(
         to = saving.split_key(f"{to}/name")[0]
     if not sources:
         raise UsageError("Nothing to import was named.", hint="Name a folder, a zip or a JSON file.")
-    trees = [_tree(context, Path(source)) for source in sources]
+    trees = [_tree(context, Path(source)) for source in several(sources)]
     found = [importers.importer(tree, kind) for tree in trees]
     if None in found:
         return _whole(context, trees, dry_run, progress)
