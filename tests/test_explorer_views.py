@@ -119,6 +119,18 @@ def test_messages_do_not_pile_up(page: Any) -> None:
     assert page.locator(".toast > div").all_inner_texts() == ["told 3", "told 4", "told 5"]
 
 
+def test_a_list_that_is_read_again_behind_a_question_gives_the_focus_back(page: Any) -> None:
+    page.click("#tab-vocabulary")
+    page.get_by_role("button", name="Approve").click()
+    until(lambda: page.is_visible("#dialog"), "the question")
+    page.evaluate("void memdb.changed()")  # as another process has it
+    page.wait_for_timeout(1_000)
+    page.keyboard.press("Escape")
+    until(lambda: page.is_hidden("#dialog"), "no question")
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.activeElement.textContent") == "Approve"
+
+
 # Passages
 
 

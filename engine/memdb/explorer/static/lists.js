@@ -62,7 +62,7 @@ export class Lists {
   }
 
   // Filled aside and put in place at once: an older answer never replaces a newer, and nothing flickers.
-  async #fill() {
+  async #fill({ keep = false } = {}) {
     this.#turn += 1;
     const turn = this.#turn;
     const made = el("div", { class: "list-inner" });
@@ -72,19 +72,21 @@ export class Lists {
       if (!error.hint && !error.status && error.code === undefined) throw error;
       fill(made, nothing(error.message, error.hint));
     }
-    if (turn === this.#turn) fill(this.place, made);
+    await noDialog(); // it gives the focus back to the button that opened it
+    if (turn !== this.#turn) return;
+    const top = this.place.scrollTop;
+    const focused = keep && this.place.contains(document.activeElement) ? [...focusable(this.place)].indexOf(document.activeElement) : -1;
+    fill(this.place, made);
+    if (keep) this.place.scrollTop = top;
+    if (focused >= 0) [...focusable(this.place)][focused]?.focus();
   }
 
   /** Read a tab again if it is open; what is chosen and scrolled to stays. */
   async refresh(name = this.open) {
     if (name !== this.open) return;
-    const top = this.place.scrollTop;
-    const focused = this.place.contains(document.activeElement) ? [...focusable(this.place)].indexOf(document.activeElement) : -1;
-    const field = focused >= 0 && ["INPUT", "TEXTAREA", "SELECT"].includes(document.activeElement.tagName);
-    if (field) return; // somebody types there
-    await this.#fill();
-    this.place.scrollTop = top;
-    if (focused >= 0) [...focusable(this.place)][focused]?.focus();
+    const { activeElement } = document;
+    if (this.place.contains(activeElement) && ["INPUT", "TEXTAREA", "SELECT"].includes(activeElement.tagName)) return; // somebody types there
+    await this.#fill({ keep: true });
   }
 
   count(name, number) {
@@ -92,6 +94,11 @@ export class Lists {
     if (place) place.textContent = number ? String(number) : "";
   }
 }
+
+const noDialog = () => {
+  const open = document.querySelector("dialog[open]");
+  return open && new Promise((done) => open.addEventListener("close", done, { once: true }));
+};
 
 const focusable = (place) => place.querySelectorAll("button, input, select, textarea, a[href]");
 
