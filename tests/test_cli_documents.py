@@ -539,3 +539,17 @@ def test_recall_sql_takes_the_filters(root: Path, guide: str) -> None:
         statement = store.recall_sql("snapshot", filters=Filters(kinds=("chunk",)))
     assert memdb("recall", "snapshot", "--kind", "chunk", "--sql").out == statement
     assert sqlite3.complete_statement(statement)
+
+
+def test_long_work_says_so_where_nobody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(screen.time, "monotonic", lambda: now[0])
+    with screen.progress() as progress:
+        for done in range(100):
+            now[0] = done * 0.7
+            progress(f"reading shelf/{done}.md", done, 2900)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == ["reading shelf/43.md: 43 of 2,900", "reading shelf/86.md: 86 of 2,900"]

@@ -404,6 +404,23 @@ def test_what_is_no_conflict(ports: Answered) -> None:
 # Relations
 
 
+def test_a_text_that_states_what_lost_says_so_when_it_is_recalled(people: Answered) -> None:
+    def retired() -> dict[str, tuple[str, ...]]:
+        return {hit.id: hit.retired for hit in people.store.recall("where does Mirela Dovrak work").hits}
+
+    before = retired()
+    assert set(before.values()) == {()}
+    people.store.conflicts.resolve("Mirela Dovrak", "keep", keep="Quill Works")
+    lost = [said for said in retired().values() if said]
+    assert lost == [("Mirela Dovrak works_at Harrowgate Labs",)]
+    people.store.entities.rename("Harrowgate Labs", "Harrowgate")
+    assert [said for said in retired().values() if said] == [("Mirela Dovrak works_at Harrowgate",)]
+    block = people.store.prompt_block(people.store.recall("where does Mirela Dovrak work"))
+    assert "(holds no more, as a person decided: Mirela Dovrak works_at Harrowgate)" in block
+    people.store.conflicts.revert("Mirela Dovrak")
+    assert retired() == before
+
+
 def test_a_relation_that_lost_stands_no_more_and_keeps_its_evidence(people: Answered) -> None:
     before, conflict = content(people), only(people).id
     done = people.store.conflicts.resolve("Mirela Dovrak", "keep-new")

@@ -125,6 +125,8 @@ def marks(hit: Hit) -> list[str]:
         said.append(f"contradicts {', '.join(screen.cell(other) for other in hit.contradicts)}")
     if hit.conflicts:
         said.append(f"in conflict, see memdb conflicts show {' '.join(hit.conflicts)}")
+    if hit.retired:
+        said.append(f"decided against: {', '.join(screen.cell(relation) for relation in hit.retired)}")
     if hit.stale:
         gone = hit.citation is not None
         said.append("stale: the document's file is gone" if gone else "stale: no longer valid by its valid_to")

@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -200,6 +201,9 @@ Progress = Callable[[str, int, int], None]
 FILE_COLUMNS = 40
 """What a progress bar shows of a path: its end, which changes."""
 
+SILENT_SECONDS = 30
+"""How long work that nobody watches says nothing: a log shows that it goes on, and is not filled by it."""
+
 DOCUMENTS = "documents"
 """What the bar of documents is called."""
 
@@ -211,11 +215,24 @@ def _end(path: str) -> str:
     return path if len(path) <= FILE_COLUMNS else f"...{path[3 - FILE_COLUMNS :]}"
 
 
+def _now_and_then() -> Progress:
+    last = time.monotonic()
+
+    def show(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SILENT_SECONDS:
+            last = time.monotonic()
+            note(f"{cell(what)}: {done:,} of {total:,}" if total else cell(what))
+
+    return show
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar on stderr for each kind of work, with the file that is read; nothing where it is no terminal."""
+    """A progress bar on stderr for each kind of work, with the file that is read; where it is no terminal, a line now
+    and then."""
     if not is_terminal(sys.stderr):
-        yield lambda _what, _done, _total: None
+        yield _now_and_then()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

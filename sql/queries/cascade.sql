@@ -217,6 +217,17 @@ select node.key, node.kind, route.score, route.trail, coalesce(memory.name, docu
             order by 1)) as contradicts,
        (select json_group_array(conflict_key) from (
             select distinct conflict_key from conflict_side where node_id = node.id order by 1)) as conflicts,
+       -- What it states and a person decided against: a relation that lost is inactive.
+       (select json_group_array(said) from (
+            select distinct subject.name || ' ' || edge.predicate || ' ' || object.name as said
+            from statement
+            cross join entity as subject on subject.name_key = coalesce(
+                (select entity_key from entity_alias where entity_alias.name_key = subject_key), subject_key)
+            cross join entity as object on object.name_key = coalesce(
+                (select entity_key from entity_alias where entity_alias.name_key = object_key), object_key)
+            cross join edge on edge.src = subject.id and edge.dst = object.id and edge.kind = 'relates'
+                and edge.predicate = statement.predicate and not edge.active
+            where statement.node_id = node.id order by 1)) as retired,
        memory.valid_to, document_node.key as document, chunk.heading_path, chunk.page, chunk.start_line, chunk.end_line,
        chunk.record_id, document.state = 'missing' as is_missing,
        (select min(link) from place join snapshot using (path) where place.document_id = chunk.document_id) as link

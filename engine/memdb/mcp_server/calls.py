@@ -103,6 +103,8 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "citation": str(hit.citation) if hit.citation is not None else None,
         "superseded_by": list(hit.superseded_by),
         "contradicts": list(hit.contradicts),
+        "conflicts": list(hit.conflicts),
+        "retired": list(hit.retired),
         "stale": hit.stale,
         "suspect": list(hit.suspect),
         "reasons": list(hit.reasons),

@@ -137,6 +137,8 @@ def _marks(hit: Hit) -> str:
         marks.append(f"contradicts {', '.join(hit.contradicts)}")
     if hit.conflicts:
         marks.append(f"in conflict ({', '.join(hit.conflicts)}), not settled")
+    if hit.retired:
+        marks.append(f"holds no more, as a person decided: {', '.join(hit.retired)}")
     if hit.stale:
         marks.append("no longer valid" if hit.citation is None else "its file is gone")
     if hit.suspect:

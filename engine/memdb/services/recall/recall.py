@@ -211,8 +211,8 @@ def _walk(
 
 
 def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> Hit:
-    key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, valid_to = row[:12]
-    document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
+    key, kind, score, trail, name, type_, description, file, superseded_by, contradicts, conflicts, retired = row[:12]
+    valid_to, document, heading_path, page, start_line, end_line, record_id, is_missing, link = row[12:]
     headings = tuple(json.loads(heading_path)) if document else ()
     return Hit(
         id=key,
@@ -228,6 +228,7 @@ def _hit(row: tuple[Any, ...], pool: Pool, seen: dating.Seen | None = None) -> H
         superseded_by=tuple(json.loads(superseded_by)),
         contradicts=tuple(json.loads(contradicts)),
         conflicts=tuple(json.loads(conflicts)),
+        retired=tuple(json.loads(retired)),
         stale=_is_over(valid_to) or bool(is_missing),
         citation=Citation(document, headings, page, start_line, end_line, record_id, link) if document else None,
         reasons=tuple(seen.reasons.get(key, ())) if seen is not None else (),
