@@ -220,3 +220,27 @@ def test_without_the_graph_library_the_lists_work(
         page.keyboard.press("Escape")
         until(lambda: page.is_hidden("#panel"), "the panel closed")
         seen.assert_quiet("404", "d3.js")  # of the library itself
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory, chrome: Any) -> Iterator[World]:
+    def make(root: Path) -> Store:
+        sentences = {"one": "Mirela Dovrak works at Harrowgate Labs.\n", "two": "Mirela Dovrak works at Quill Works.\n"}
+        write_files(root, {f"user/{name}.md": text for name, text in sentences.items()})
+        store = Store.init(root, embedder=Embedder(enabled=False))
+        store.sync()
+        store.conflicts.resolve("Mirela Dovrak", "keep", keep="Quill Works")
+        return store
+
+    with world_of(tmp_path_factory, make, chrome=chrome) as made:
+        yield made
+
+
+def test_a_text_that_states_what_was_decided_against_says_so(settled: World) -> None:
+    with opened(settled.chrome, settled.page_address) as (page, seen):
+        search(page, "Where does Mirela Dovrak work")
+        badges = page.locator("#list .hit .badge-mark")
+        badges.first.wait_for()
+        assert badges.all_inner_texts() == ["decided against: Mirela Dovrak works_at Harrowgate Labs"]
+        settled.picture(page, "decided against")
+        seen.assert_quiet()

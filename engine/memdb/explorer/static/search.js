@@ -235,6 +235,7 @@ export function markBadges(marked) {
     marked.superseded_by?.length && `superseded by ${marked.superseded_by.map(nameOf).join(", ")}`,
     marked.contradicts?.length && `contradicts ${marked.contradicts.map(nameOf).join(", ")}`,
     marked.conflicts?.length && `in ${count(marked.conflicts.length, "open conflict")}`,
+    marked.retired?.length && `decided against: ${marked.retired.join(", ")}`,
     marked.stale && "stale",
     marked.secret && "holds a secret",
     marked.suspect?.length && marked.suspect.join(", "),

@@ -108,9 +108,7 @@ class Hit:
     stale: bool
     citation: Citation | None = None  # of a chunk
     conflicts: tuple[str, ...] = ()  # ids of the open ones that it takes part in
-    retired: tuple[
-        str, ...
-    ] = ()  # relations that it states and a person decided against: `Ines works_at Acme`
+    retired: tuple[str, ...] = ()  # relations that it states and a person decided against: `Ines works_at Acme`
     version: int | None = None
     store: str | None = None  # of a recall over several: the name of the one that it is in
     suspect: tuple[str, ...] = ()  # instruction-like, hidden-characters, prompt-like: what its text does
