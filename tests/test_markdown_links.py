@@ -17,7 +17,6 @@ from memdb.domain.markdown import (
     Block,
     Heading,
     headings,
-    md_links,
     parse,
     parse_links,
     sections,
@@ -52,7 +51,7 @@ def test_every_link_of_a_note_with_its_line() -> None:
         ("in html", 20),
         ("diagram.png", 23),
     ]
-    assert [(link.path, link.anchor, link.label, link.line) for link in md_links(text)] == [
+    assert [(link.path, link.anchor, link.label, link.line) for link in parse_links(text).files] == [
         ("../project/launch plan.md", "dates", "the plan", 18),
         ("../reference/list.md", None, "the list", 18),
     ]
@@ -174,7 +173,7 @@ def test_lines_count_from_the_first_line_in_every_newline_style() -> None:
     ],
 )
 def test_links_to_markdown_files(text: str, expected: list[tuple[str, str | None, str]]) -> None:
-    assert [(link.path, link.anchor, link.label) for link in md_links(text)] == expected
+    assert [(link.path, link.anchor, link.label) for link in parse_links(text).files] == expected
 
 
 def test_headings_are_plain_and_stand_outside_quotes_and_lists() -> None:

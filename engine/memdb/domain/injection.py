@@ -18,13 +18,6 @@ IMITATES = "prompt-like"
 
 MARKS = (ORDERS, HIDDEN, IMITATES)
 
-MEANINGS = {
-    ORDERS: "it has orders to a model in it",
-    HIDDEN: "it has hidden characters",
-    IMITATES: "it imitates marks of a prompt",
-}
-"""What each mark says, to people."""
-
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:

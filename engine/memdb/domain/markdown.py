@@ -105,11 +105,6 @@ def wiki_links(text: str, first_line: int = 1) -> list[WikiLink]:
     return parse_links(text, first_line).wiki
 
 
-def md_links(text: str, first_line: int = 1) -> list[MarkdownLink]:
-    """The links of `text` to relative markdown files, in reading order."""
-    return parse_links(text, first_line).files
-
-
 def parse_links(text: str, first_line: int = 1) -> Links:
     """Both kinds of links in one pass; a text without a bracket is not parsed at all."""
     return parse(text, first_line).links() if "[" in text else Links([], [])

@@ -106,11 +106,6 @@ def read(question: str, today: date) -> list[TimeRange]:
     return found
 
 
-def may_be_relative(ranges: list[TimeRange]) -> bool:
-    """Whether any of the ranges depends on the day of the question."""
-    return any(one.relative for one in ranges)
-
-
 def _atoms(text: str, today: date) -> Iterator[_Atom]:
     for kind, pattern in spelled.PATTERNS:
         for found in pattern.finditer(text):

@@ -119,7 +119,8 @@ def _year_of(said: Said, today: date) -> int | None:
     """The year that stands beside a month or season: `2023`, `last year`."""
     if said["y"] is None and said["all"].endswith("year"):
         return today.year + _STEPS[said["which"]]
-    return said["y"]  # type: ignore[no-any-return]
+    year: int | None = said["y"]
+    return year
 
 
 def _month(said: Said, today: date) -> Days:

@@ -247,7 +247,7 @@ def links(text: str) -> None:
     for link in markdown.wiki_links(text):
         assert 1 <= link.line <= lines
         assert link.target or link.heading or link.block
-    markdown.md_links(text)
+    markdown.parse_links(text)
     markdown.sections(text)
 
 

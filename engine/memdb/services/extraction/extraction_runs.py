@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from memdb.base import files
 from memdb.base.llm import Answer, Llm, configured
@@ -441,7 +442,7 @@ class _Indexing:
             run.cost = round((run.cost or 0.0) + used.cost, 9)
 
 
-def _again(key: str, text_sha256: str, prompt: str, model: str, row: Iterable[object]) -> dict[str, object]:
+def _again(key: str, text_sha256: str, prompt: str, model: str, row: Iterable[Any]) -> dict[str, object]:
     """The ledger's record of an output once more, with what it cost then."""
     import json  # noqa: PLC0415
 
@@ -451,9 +452,9 @@ def _again(key: str, text_sha256: str, prompt: str, model: str, row: Iterable[ob
         text_sha256,
         prompt,
         model,
-        json.loads(str(output)),
-        refused=json.loads(str(refused)),
-        input_tokens=input_tokens,  # type: ignore[arg-type]
-        output_tokens=output_tokens,  # type: ignore[arg-type]
-        cost=cost,  # type: ignore[arg-type]
+        json.loads(output),
+        refused=json.loads(refused),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cost=cost,
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 
@@ -92,8 +92,8 @@ SELECT = """select id, kind, state, started_at, finished_at, model, prompt_sha25
     failed, calls, input_tokens, output_tokens, cost, message from run"""
 
 
-def _run_of(row: Sequence[object]) -> Run:
-    return Run(**dict(zip(("id", *COLUMNS), row, strict=True)))  # type: ignore[arg-type]
+def _run_of(row: Sequence[Any]) -> Run:
+    return Run(**dict(zip(("id", *COLUMNS), row, strict=True)))
 
 
 def runs(context: Context, limit: int | None = None) -> list[Run]:
