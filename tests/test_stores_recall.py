@@ -215,6 +215,19 @@ def test_what_is_wrong_with_one_store_harms_no_other(two: Path) -> None:
         assert part in said
 
 
+def test_a_store_that_went_since_it_answered_is_left_out_of_the_block_and_named(two: Path) -> None:
+    with open_all() as stores:
+        found = stores.recall("kettle")
+        assert found.notes == []
+    (two / "home").rename(two / "home-gone")
+    with open_all() as stores:
+        block = stores.prompt_block(found)
+        assert "(store work)" in block
+        assert "(store home)" not in block
+        [note] = found.notes
+        assert note.startswith("home: its texts are left out of the block. There is no store any more")
+
+
 def test_with_no_store_left_nothing_is_raised(two: Path) -> None:
     for name in ("work", "home"):
         (two / name).rename(two / f"{name}-gone")

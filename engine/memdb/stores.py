@@ -187,15 +187,18 @@ class Stores:
             return store.recall(query, filters=filters, **options)
 
     def prompt_block(self, answer: Recall, budget: int | None = None) -> str:
-        """A recall's answer as text for a prompt, as `Store.prompt_block` makes it; each note names its store."""
+        """A recall's answer as text for a prompt, as `Store.prompt_block` makes it; each note names its store.
+
+        A store whose texts cannot be read any more is left out, and the answer's `notes` say so.
+        """
         bodies: dict[tuple[str | None, str], str | None] = {}
         for name in dict.fromkeys(hit.store for hit in answer.hits if hit.store is not None):
             try:
                 with self.use(name) as store:
                     hits = [hit for hit in answer.hits if hit.store == name]
                     bodies |= {(name, key): body for key, body in store._run(partial(_bodies, hits=hits)).items()}
-            except MemdbError:
-                continue  # it went since it answered
+            except MemdbError as error:
+                answer.notes.append(f"{name}: its texts are left out of the block. {_sentence(error)}")
 
         def body_of(hit: Hit) -> str | None:
             return bodies.get((hit.store, hit.id))
