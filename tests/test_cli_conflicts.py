@@ -68,9 +68,9 @@ def test_a_merged_text_is_read_from_standard_input(root: Path) -> None:
     text = b"The deploy port is 9090, in the lab 8080.\n"
     words = ("conflicts", "resolve", "project/deploy", "merge", "--text", "-", "--json", "--root", root)
     found = memdb(*words, stdin=text).json["resolution"]
-    assert found["effects"] == [
-        {"kept": "project/deploy", "other": "reference/ports", "effect": "replaces", "counts": True}
-    ]
+    sides = {"kept": "project/deploy", "other": "reference/ports"}
+    names = {f"{side}_name": name for side, name in sides.items()}
+    assert found["effects"] == [{**sides, "effect": "replaces", "counts": True, **names}]
     assert (root / "project/deploy.md").read_bytes().endswith(b"---\n" + text)
 
 

@@ -427,6 +427,7 @@ def test_a_relation_that_lost_stands_no_more_and_keeps_its_evidence(people: Answ
     assert [(one.kept, one.other, one.effect) for one in done.effects] == [
         ("quill works", "harrowgate labs", "retires")
     ]
+    assert [(one.kept_name, one.other_name) for one in done.effects] == [("Quill Works", "Harrowgate Labs")]
     assert works_at(people) == ["entity:quill works"]
     assert people.rows("select predicate, active from edge where kind = 'relates' order by active") == [
         ("works_at", 0),

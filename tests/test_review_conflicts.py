@@ -66,10 +66,10 @@ def test_a_conflict_quotes_both_sides(world: Answered) -> None:
 @pytest.mark.parametrize(
     ("choice", "said", "left"),
     [
-        ("keep-harrowgate-labs", "kept harrowgate labs", ["entity:harrowgate labs"]),
-        ("2", "kept quill works", ["entity:quill works"]),
+        ("keep-harrowgate-labs", "kept Harrowgate Labs", ["entity:harrowgate labs"]),
+        ("2", "kept Quill Works", ["entity:quill works"]),
         ("keep-both", "all stand", ["entity:harrowgate labs", "entity:quill works"]),
-        ("merge", "merged into harrowgate labs", ["entity:harrowgate labs"]),
+        ("merge", "merged into Harrowgate Labs", ["entity:harrowgate labs"]),
     ],
 )
 def test_a_conflict_is_settled_and_opened_again(world: Answered, choice: str, said: str, left: list[str]) -> None:

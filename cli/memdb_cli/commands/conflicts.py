@@ -200,7 +200,7 @@ WORDS = {"retires": "over", "replaces": "replaces", "distinct": "beside", "merge
 
 
 def _effects(resolution: Resolution) -> str:
-    return screen.cell(", ".join(f"{one.kept} {WORDS[one.effect]} {one.other}" for one in resolution.effects))
+    return screen.cell(", ".join(f"{one.kept_name} {WORDS[one.effect]} {one.other_name}" for one in resolution.effects))
 
 
 def _sides(conflict: Conflict) -> str:

@@ -28,14 +28,16 @@ CHOICES = ("keep-new", "keep-existing", "keep", "keep-both", "merge")
 class Effect:
     """What a resolution does to two: `effect` is retires, replaces, distinct or merges.
 
-    The two are ids of memories, or of entities by the first name key that they had. `counts` is False where a later
-    decision about the two says something else.
+    The two are ids of memories, or of entities by the first name key that they had; the names are what these are called
+    now, or the same. `counts` is False where a later decision about the two says something else.
     """
 
     kept: str
     other: str
     effect: str
     counts: bool
+    kept_name: str
+    other_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +141,14 @@ def undo(context: Context, decision_id: str, *, why: str | None = None) -> Decis
 
 
 def _resolution(database: Database, decision: Decision) -> Resolution:
+    detail = decision.detail
     effects = [
-        Effect(kept, other, effect, bool(counts))
+        Effect(kept, other, effect, bool(counts), *(_called(database, detail["of"], one) for one in (kept, other)))
         for kept, other, effect, counts in database.rows(
             "select kept, other, effect, counts from resolution_pair where ref = ? order by kept, other",
             (decision.ref,),
         )
     ]
-    detail = decision.detail
     return Resolution(
         decision.id,
         detail["conflict"],
@@ -158,6 +160,18 @@ def _resolution(database: Database, decision: Decision) -> Resolution:
         decision.by,
         decision.why,
     )
+
+
+def _called(database: Database, kind: str, side: str) -> str:
+    """What a side of a resolution is called: a memory by its id, an entity, given by its anchor, by its name."""
+    if kind != "relation":
+        return side
+    name = database.value(
+        "select entity.name from entity where name_key = coalesce("
+        "(select entity_key from entity_decision where anchor = ?1 and part_of is null), ?1)",
+        (side,),
+    )
+    return side if name is None else str(name)
 
 
 # Finding

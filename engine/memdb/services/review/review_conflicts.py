@@ -113,7 +113,7 @@ def _said(conflict: Conflict, done: Resolution, choice: Choice) -> str:
     about = f"{conflict.subject_name} {conflict.predicate}" if conflict.kind == "relation" else conflict.title
     if choice.name == "keep-both":
         return f"{about}: all stand"
-    kept = ", ".join(sorted({effect.kept for effect in done.effects})) or choice.name.removeprefix("keep-")
+    kept = ", ".join(sorted({effect.kept_name for effect in done.effects})) or choice.name.removeprefix("keep-")
     return f"{about}: {'merged into' if choice.name == 'merge' else 'kept'} {kept}"
 
 
