@@ -60,12 +60,17 @@ def test_a_folder_ingest_that_is_killed_at_any_moment_goes_on(tmp_path: Path) ->
     started = time.monotonic()
     assert adding(tmp_path / "whole", tmp_path / "docs").wait() == 0
     whole = time.monotonic() - started
-    cut = 0
-    for round_ in range(30):
+    cut = round_ = 0
+    while cut < 20:
         root = tmp_path / f"killed-{round_}"
+        round_ += 1
+        assert round_ < 100
         process = adding(root, tmp_path / "docs")
         time.sleep(chance.uniform(0.15, 1.0) * whole)
-        cut += process.poll() is None
+        if process.poll() is None:
+            cut += 1
+        else:
+            whole *= 0.9  # the machine has less to do than when it was measured
         process.kill()
         process.wait()
         assert adding(root, tmp_path / "docs").wait() == 0
@@ -74,7 +79,6 @@ def test_a_folder_ingest_that_is_killed_at_any_moment_goes_on(tmp_path: Path) ->
         live = shelf.store.digest()
         assert differing(live, expected) == []
         shelf.store.close()
-    assert cut >= 20
 
 
 def test_the_work_for_a_file_does_not_grow_with_their_number(tmp_path: Path) -> None:

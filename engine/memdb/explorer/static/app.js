@@ -64,7 +64,7 @@ class App {
     // While a write of this page is under way, what it renames is not asked for by its old id.
     const look = async () => {
       while (isWriting()) await new Promise((done) => setTimeout(done, 300));
-      await this.changed();
+      await this.changed({ told: true });
     };
     listen(look, { lost: () => this.#offline(true), back: () => this.#offline(false) });
     globalThis.memdbReady = this.reload(1).then(() => this.#counts());
@@ -287,9 +287,9 @@ class App {
 
   /**
    * The store is another: read again what is shown. After a write, `entity` is the name of what to show now, and
-   * `closes` says that what was shown is gone.
+   * `closes` says that what was shown is gone; `told` is without a write of this page.
    */
-  async changed({ entity = null, closes = false } = {}) {
+  async changed({ entity = null, closes = false, told = false } = {}) {
     if (closes) this.choose(null);
     const shown = entity ? await this.#entityId(entity) : this.panel.id;
     if (entity) {
@@ -299,7 +299,8 @@ class App {
     for (const document of this.model.expanded) await this.#readChunks(document).catch(() => this.model.expanded.delete(document));
     this.model.drop("focus");
     await this.reload(0.05);
-    if (shown) {
+    // Another node may be shown by now; and what is just being renamed is read again after that.
+    if (shown && shown === this.panel.id && !(told && isWriting())) {
       this.graph?.select(shown);
       const node = await this.panel.show(shown, { reload: true });
       if (node && this.graph && !this.model.has(shown)) this.#bring(node, true);
